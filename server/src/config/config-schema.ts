@@ -135,6 +135,8 @@ const bounds = z.strictObject({
     .min(MIB)
     .max(1024 * 1024 * MIB)
     .default(1024 * MIB),
+  /** Only with `payload: statements`. A request that lasts longer at every replica fails. */
+  statementSecondsMax: z.int().min(1).max(86_400).default(60),
 });
 
 const commitPoint = z.discriminatedUnion('kind', [

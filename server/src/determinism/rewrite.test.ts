@@ -37,7 +37,15 @@ describe('what reads a clock or chance becomes a call of barista_fn', () => {
   });
 });
 
+const effects = 'what a definition does to a session';
+
 test.each([
+  "create function f() returns void language plpgsql as $$begin set local work_mem = '8MB'; update t set a = 1; end$$",
+  "create function f() returns void language sql as $$update t set a = 'x;' where b in (select 'set' from u)$$",
+  'create function f() returns bool language sql as $$select pg_try_advisory_xact_lock(1)$$',
+  "do $$begin set work_mem = '8MB'; end$$",
+  'select pg_try_advisory_lock(1)',
+  'explain select pg_try_advisory_lock(1)',
   'select 1; ; select 2',
   "select 'now()', $$now()$$, U&'\\006eow()', now from t",
   'select public.now(), other.random(), now(1) from t',
@@ -89,6 +97,17 @@ test.each([
   ["select * from crosstab('select 1, 2, now()') as t(a int, b int)", 'SQL in a string'],
   ['create function f() returns int language sql as $$select now()$$', 'bodies as strings'],
   ['do $$begin perform clock_timestamp(); end$$', 'bodies as strings'],
+  ['create function f() returns timestamptz language sql as $$select\nnow()$$', 'bodies as strings'],
+  ["create function f() returns void language plpgsql as $$begin set work_mem = '8MB'; end$$", effects],
+  ["create function f() returns void language sql as $$/* x */ set work_mem = '8MB'$$", effects],
+  ['create procedure f() language plpgsql as $$begin if true then\nreset all; end if; end$$', effects],
+  ["create function f() returns void language plpgsql as $$begin execute 'set a.b = 1'; end$$", effects],
+  ['create function f() returns bool language sql as $$select pg_try_advisory_lock(1)$$', effects],
+  ['create view v as select pg_try_advisory_lock(1)', effects],
+  ["create function f() returns text begin atomic select set_config('a.b', '1', false); end", effects],
+  ["select currval('s')", 'numbers of a session'],
+  ['insert into t values (lastval())', 'numbers of a session'],
+  ["create function f() returns bigint language sql as $$select currval('s')$$", 'bodies as strings'],
   ["create function f() returns int language c as 'x', 'y'", 'other languages'],
   ["set barista_fn.operation = 'x'", "the operation's clock"],
   ["select set_config('barista_fn.operation', 'x', false)", "the operation's clock"],

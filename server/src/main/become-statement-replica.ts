@@ -4,6 +4,7 @@
  * Decides nothing. What it begins is the replica's own `start`.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { openHeldRunsFile } from '../adapters/held-runs-file.ts';
 import { reservedUsers } from '../adapters/postgres/founding.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
 import { openStatementDatabase } from '../adapters/postgres/statements/own-database.ts';
@@ -14,6 +15,7 @@ import { aheadOf } from '../adapters/postgres/statements/own-functions.ts';
 import { loadParser } from '../determinism/parser.ts';
 import { createPreparation } from '../determinism/preparation.ts';
 import type { InexactReason, OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
+import { HeldRuns } from '../payload/statements/held-runs.ts';
 import { encodeOperation, keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';
 import { StatementsPayload } from '../payload/statements/statements-payload.ts';
@@ -121,6 +123,24 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
     isOfUse: () => database.isUp && !database.isBound && protocol.commitPoint - payload.pointer < nearSlots,
   });
+  const heldFile = await openHeldRunsFile(config.dataDir);
+  const heldRuns = new HeldRuns({
+    ...heldFile,
+    self: config.id,
+    replicas: config.peers.map(({ id }) => id),
+    endOfLog: protocol.standing().lastSlot,
+    longestMs: config.bounds.statementSecondsMax * 1000,
+    timers,
+    log: protocol,
+    submit: (key, operation) => {
+      if (!submissions.has(key)) void submissions.submit(key, encodeOperation(operation));
+    },
+    isWhole: () => {
+      const connected = new Set(transport.connected());
+      return config.peers.every(({ id }) => id === config.id || connected.has(id));
+    },
+    logger,
+  });
   const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
   const database = new StatementDatabaseHealth({
     postgres,
@@ -137,7 +157,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     onExecuted: (ms) => copies.keeper.executed(ms),
   });
   const makeExecutor = (): StatementExecutor =>
-    database.executor(async ({ isAfterCrash }) => {
+    database.executor(async ({ isAfterCrash, copy }) => {
       const { socketDir } = postgres.instance;
       return new SerialExecutor({
         database: await openStatementDatabase({
@@ -148,6 +168,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         }),
         timers,
         answerBytesMax,
+        heldRuns,
+        isCopy: copy !== null,
         ahead: aheadOf,
         sessionsMax: config.bounds.clientsMax * config.peers.length,
         listener: {
@@ -256,6 +278,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     findLogin: createLoginFinder(postgres.instance),
     reservedUsers,
     levels: levelRulesOf(config),
+    onCancel: (session) => heldRuns.cancel(session),
     prefix,
     randomBytes,
     clockUs: () => Date.now() * 1000,
@@ -281,6 +304,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     },
     payload,
     submissions,
+    heldRuns,
     database,
     digests,
     tracker,
@@ -322,6 +346,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     stop: () => {
       stopSweeping();
       copies.stop();
+      heldRuns.stop();
       return replica.stop();
     },
   };

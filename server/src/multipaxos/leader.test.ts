@@ -133,6 +133,17 @@ describe('a leader', () => {
     expect(core.effectsOf('leadership').at(-1)).toMatchObject({ role: 'leader', leader: r1, serving: true });
   });
 
+  it('serves when its first entry is chosen, where what is proposed waits for no database', () => {
+    const core = newCandidate({ servesUnapplied: true });
+    promise(core, r2);
+    core.fsync();
+    core.propose('a');
+    expect(core.effectsOf('refused')).toMatchObject([{ code: 'notLeader' }]);
+    core.accepted(r2, 1, 1);
+    core.propose('b');
+    expect(core.effectsOf('proposed')).toHaveLength(1);
+  });
+
   it('sends an Accept again to those who have not acknowledged it in time, and to no one else', () => {
     const core = newServingLeader();
     core.propose('a', 'b');

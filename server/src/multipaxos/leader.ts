@@ -142,9 +142,10 @@ function changeMembers(run: Run, leadership: Leadership, versionBefore: number):
 
 /** Begins to serve once everything that the leader found, and its own first entry, is chosen and applied here. */
 export function serve(run: Run): void {
-  const { leadership, commitPoint, applied } = run.state;
+  const { leadership, commitPoint, applied, config } = run.state;
   if (leadership === null || leadership.serving) return;
-  if (commitPoint < leadership.startSlot || applied < leadership.startSlot) return;
+  const { startSlot } = leadership;
+  if (commitPoint < startSlot || (applied < startSlot && config.servesUnapplied !== true)) return;
   leadership.serving = true;
   traceAction(run, 'Serve');
 }

@@ -9,6 +9,7 @@ import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
 import { clockWords, namesInBodies, refusedFunctions, replaced, takesSql } from './functions.ts';
 import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
 import { acknowledgeOf } from './acknowledge.ts';
+import { effectOfCall } from './session-effects.ts';
 import { setConfigRefusal, setRefusal, statementRefusal } from './statements.ts';
 
 export type Checked =
@@ -241,6 +242,12 @@ function check(visited: Visited, text: string, context: RewriteContext, isWrite:
   return undefined;
 }
 
+function effectIn(statement: ParsedStatement, { kind, node }: Visited): Finding {
+  if (kind !== 'FuncCall') return undefined;
+  const effect = effectOfCall(statement, strings(node.funcname).at(-1) ?? '');
+  return effect && { ...effect, position: Number(node.location ?? 0) + 1 };
+}
+
 export function checkStatement(statement: ParsedStatement, text: string, context: RewriteContext): Checked {
   const refused = statementRefusal(statement);
   if (refused !== undefined) return refused;
@@ -250,7 +257,8 @@ export function checkStatement(statement: ParsedStatement, text: string, context
   let local = statement.kind === 'ExplainStmt' || statement.kind === 'VariableShowStmt';
   walk(statement.kind, statement.node, (visited) => {
     if (refusal !== undefined) return false;
-    const finding = check(visited, text, context, itsClass === 'other');
+    const effect = effectIn(statement, visited);
+    const finding = effect ?? check(visited, text, context, itsClass === 'other');
     if (finding !== undefined && 'inserted' in finding) edits.push(finding);
     else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
     local ||= picksWithoutOrder(visited) || tellsOfOneReplica(visited) || tellsOids(visited);

@@ -2,7 +2,7 @@
  * The built-in functions that read a clock, chance or the machine, and what becomes of a call: one of `barista_fn`, or a refusal.
  *
  * Left alone: random(), random_normal(), random(min, max) and setseed(): their generator is the session's own, and the executor seeds it for each operation (`SET seed`). current_user and
- * its kin, version(), sequences and lastval() are the same at every replica that executes the same.
+ * its kin, version() and sequences are the same at every replica that executes the same.
  */
 
 /** Numbers of arguments with which the built-in is called; others are somebody else's function. */
@@ -45,6 +45,11 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
     'What it says is not looked into.',
   ],
   [waits, 'waiting functions', 'A statement that waits would stop all others.'],
+  [
+    'currval lastval',
+    'numbers of a session',
+    'A replica that was restarted has forgotten them. Use RETURNING, or what nextval() gave.',
+  ],
   ['current_query', 'the text that is executed', 'It is not the text that was sent.'],
 ];
 

@@ -6,6 +6,7 @@ import type { Refusal } from '../rewriting.ts';
 import { nodesOf, strings, word } from '../tree.ts';
 import { acknowledgeOf } from './acknowledge.ts';
 import { namesInBodies } from './functions.ts';
+import { effectOfBody } from './session-effects.ts';
 
 type Why = Omit<Refusal, 'kind' | 'sqlstate'>;
 
@@ -95,7 +96,14 @@ export function setRefusal(node: TreeNode): Why | undefined {
   return settingRefusal(word(node, 'name'), value);
 }
 
-function functionRefusal(node: TreeNode): Why | undefined {
+/** As PostgreSQL keeps it. */
+function bodyIn(options: readonly TreeNode[]): string {
+  const arg = options.find((option) => option.defname === 'as')?.arg as TreeNode | undefined;
+  const list = (arg?.List as TreeNode | undefined)?.items;
+  return strings(list ?? (arg === undefined ? [] : [arg])).join('\n');
+}
+
+function functionRefusal(node: TreeNode, isKept: boolean): Why | undefined {
   const options = nodesOf(node.options ?? node.args, 'DefElem');
   const named = options.find((option) => option.defname === 'language')?.arg as TreeNode | undefined;
   const language = named === undefined ? 'plpgsql' : word(named.String as TreeNode, 'sval').toLowerCase();
@@ -105,8 +113,9 @@ function functionRefusal(node: TreeNode): Why | undefined {
       hint: 'Write it in SQL or PL/pgSQL.',
       rule: 'other languages',
     };
-  const as = options.find((option) => option.defname === 'as');
-  const body = JSON.stringify(as?.arg ?? '');
+  const body = bodyIn(options);
+  const effect = isKept ? effectOfBody(body) : undefined;
+  if (effect !== undefined) return effect;
   const found = namesInBodies.exec(body);
   if (found === null) return undefined;
   return {
@@ -150,7 +159,8 @@ function why(statement: ParsedStatement): Why | undefined {
   if (kind === 'VariableSetStmt' && acknowledgeOf(statement) === undefined) return setRefusal(node);
   if (kind === 'AlterRoleSetStmt' || kind === 'AlterDatabaseSetStmt')
     return setRefusal((node.setstmt ?? {}) as TreeNode);
-  if (kind === 'CreateFunctionStmt' || kind === 'DoStmt') return functionRefusal(node);
+  if (kind === 'CreateFunctionStmt' || kind === 'DoStmt')
+    return functionRefusal(node, kind === 'CreateFunctionStmt');
   if ((kind === 'UpdateStmt' || kind === 'DeleteStmt') && isSettings(node.relation as TreeNode))
     return { message: 'pg_settings is read only', rule: 'set_config' };
   if (kind === 'CreateSchemaStmt' && word(node, 'schemaname') === 'barista_fn')

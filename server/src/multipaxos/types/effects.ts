@@ -162,6 +162,8 @@ export interface CoreConfig {
   readonly catchUpSlotsMax: number;
   /** Absent: piggyback. */
   readonly commitPoint?: CommitPointMode;
+  /** A leader serves when what it found is chosen, applied or not: for proposals whose effect follows from the log alone. */
+  readonly servesUnapplied?: boolean;
   /** Which `trace` effects to emit, until a `Trace` input says otherwise. */
   readonly trace: TraceLevel;
 }

@@ -6,6 +6,7 @@ import { rulesAfter, type TextRules, usualRules } from '../../pgwire/text-rules.
 import type { StatementConnection, StatementLogin } from '../../ports/statement-database.ts';
 import { CallMemory } from './call-memory.ts';
 import type { OperationResult, TextSettings } from './executor.ts';
+import type { GivenSettings } from './login-settings.ts';
 import type { RequestOperation, SessionId } from './operation.ts';
 import type { StatementMeaning } from './request-plan.ts';
 import { type SessionState, stateAtFirst } from './session-state.ts';
@@ -15,6 +16,8 @@ export interface ClientSession {
   /** The slot of its `open`: its name where others may see it. */
   readonly number: number;
   readonly login: StatementLogin;
+  /** By its role and its database, when it was opened first. */
+  readonly given: GivenSettings;
   readonly connection: StatementConnection;
   status: TransactionStatus;
   rules: TextRules;
@@ -32,6 +35,10 @@ export interface ClientSession {
   state: SessionState;
   /** It may have changed since. */
   stateIsOld: boolean;
+  /** Of statements that it keeps prepared; while the state is old, at most. */
+  preparedBytes: number;
+  /** Its transaction may have made sessions unwelcome. */
+  mayUnwelcome: boolean;
   /** In a block that has failed, and that holds nothing: its transaction was ended for others' sake. */
   isHollow: boolean;
   /** Names of settings of the client's own. */
@@ -42,7 +49,7 @@ export interface ClientSession {
 
 /** One that was opened just now. */
 export function freshSession(
-  opened: Pick<ClientSession, 'id' | 'number' | 'login' | 'connection'>,
+  opened: Pick<ClientSession, 'id' | 'number' | 'login' | 'given' | 'connection'>,
 ): ClientSession {
   const { greeting } = opened.connection;
   return {
@@ -58,6 +65,8 @@ export function freshSession(
     portals: new Map(),
     state: stateAtFirst,
     stateIsOld: false,
+    preparedBytes: 0,
+    mayUnwelcome: false,
     isHollow: false,
     customNames: new Set(),
     queued: [],

@@ -2,74 +2,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openStatementDatabase } from '../../adapters/postgres/statements/own-database.ts';
-import { systemClock } from '../../adapters/system-clock.ts';
-import type { Slot } from '../../multipaxos/types/names.ts';
 import { parse, query, sync } from '../../pgwire/frontend-messages.ts';
-import { type BarePostgres, makeBarePostgres } from '../../wal/record/testing/bare-postgres.ts';
-import type { OperationResult, StartOutcome } from './executor.ts';
 import type { Operation } from './operation.ts';
-import { SerialExecutor } from './serial-executor.ts';
-import {
-  answerBytesMax,
-  openOf,
-  queries,
-  requestOf,
-  secret,
-  sessionOf,
-  words,
-} from './testing/statement-replica.ts';
-
-interface Machine {
-  readonly postgres: BarePostgres;
-  executor: SerialExecutor;
-  started: StartOutcome;
-  readonly results: Map<number, OperationResult>;
-  /** At each. */
-  onFinished: (slot: number) => void;
-  onRest: () => Promise<void>;
-}
-
-async function begin(postgres: BarePostgres, isAfterCrash: boolean): Promise<Machine> {
-  const results = new Map<number, OperationResult>();
-  const database = await openStatementDatabase({
-    socketDir: postgres.socketDir,
-    secret,
-    messageBytesMax: answerBytesMax,
-    isAfterCrash,
-  });
-  const hooks = { onFinished: (_slot: number): void => undefined, onRest: () => Promise.resolve() };
-  const executor = new SerialExecutor({
-    database,
-    timers: systemClock,
-    answerBytesMax,
-    sessionsMax: 10,
-    listener: {
-      finished: (slot, _operation, result) => {
-        results.set(slot, result);
-        hooks.onFinished(slot);
-      },
-      atRest: () => hooks.onRest(),
-    },
-  });
-  return Object.assign(hooks, { postgres, executor, started: await executor.start(), results });
-}
-
-async function make(): Promise<Machine> {
-  const postgres = await makeBarePostgres({
-    settings: { synchronous_commit: 'off', wal_writer_delay: '200ms', max_prepared_transactions: '0' },
-  });
-  await postgres.start();
-  const operator = await postgres.connect();
-  await operator.query('CREATE ROLE barista LOGIN');
-  await operator.query('CREATE DATABASE barista OWNER barista');
-  return begin(postgres, false);
-}
-
-async function execute(machine: Machine, log: readonly Operation[]): Promise<void> {
-  for (let slot = machine.executor.pointer + 1; slot <= log.length; slot += 1)
-    await machine.executor.execute(slot as Slot, log[slot - 1]!);
-}
+import { begin, execute, type Machine, make } from './testing/machine.ts';
+import { openOf, queries, requestOf, sessionOf, words } from './testing/statement-replica.ts';
 
 async function crash(machine: Machine): Promise<Machine> {
   const text = await readFile(join(machine.postgres.data, 'postmaster.pid'), 'utf8');

@@ -129,6 +129,10 @@ describe('a hostile client', () => {
     await feed.sql('a', 'SET TRANSACTION READ ONLY');
     expect(await feed.sql('a', 'COMMIT')).toBe('!0A000 I');
     expect(await feed.sql('a', "BEGIN; INSERT INTO t VALUES (6); PREPARE TRANSACTION 'x'")).toBe('!0A000 I');
+    expect(await feed.sql('a', 'CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql AS $$SELECT 1$$')).toBe(
+      '!0A000 I',
+    );
+    expect(await feed.sql('a', 'CREATE DOMAIN pg_temp.d AS int')).toBe('!0A000 I');
     expect(await feed.sql('a', 'SET statement_timeout = 1')).toBe('SET I');
     expect(await feed.sql('a', 'SHOW statement_timeout')).toBe('(0) SHOW I');
   });

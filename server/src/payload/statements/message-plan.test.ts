@@ -1,6 +1,14 @@
 /** Which requests may change what their session has: of others nothing is asked behind them. */
 import { describe, expect, it } from 'vitest';
-import { bind, execute, parse, query, sync } from '../../pgwire/frontend-messages.ts';
+import {
+  bind,
+  closePortal,
+  closeStatement,
+  execute,
+  parse,
+  query,
+  sync,
+} from '../../pgwire/frontend-messages.ts';
 import { usualRules } from '../../pgwire/text-rules.ts';
 import { planRequest } from './message-plan.ts';
 import type { StatementMeaning } from './request-plan.ts';
@@ -45,6 +53,12 @@ describe('a request that may change its session', () => {
     'DECLARE c CURSOR FOR SELECT 1',
   ])('and not: %s', (text) => {
     expect(changes(query(text))).toBe(false);
+  });
+
+  it('closes a statement that has a name, and not one without, nor a portal', () => {
+    expect(changes(Buffer.concat([closeStatement('p'), sync]))).toBe(true);
+    expect(changes(Buffer.concat([closeStatement(''), sync]))).toBe(false);
+    expect(changes(Buffer.concat([closePortal('p'), sync]))).toBe(false);
   });
 });
 

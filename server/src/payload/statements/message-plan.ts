@@ -54,6 +54,9 @@ function planMessages(messages: readonly Buffer[], context: PlanContext): Reques
   return planner.end(messages);
 }
 
+/** What Close closes: `S`, and not a portal. */
+const ofStatement = 0x53;
+
 class MessagePlanner {
   private readonly context: PlanContext;
   private readonly course: TransactionCourse;
@@ -91,6 +94,8 @@ class MessagePlanner {
       case front.describe:
         return this.pass(message, 'describe');
       case front.close:
+        // A statement with a name: a restarted replica must not prepare it again.
+        this.mayChangeState ||= message[headerBytes] === ofStatement && message[headerBytes + 1] !== 0;
         return this.pass(message, 'close');
       case front.execute:
         return this.execute(message, mayCopy);
@@ -148,10 +153,8 @@ class MessagePlanner {
     const name = shortName(message, headerBytes, nameEnd);
     this.statements.set(name, meaning);
     this.prepared.push([name, meaning]);
-    const ofStatement = Buffer.from('S');
-    this.closings.push(
-      frameOf(front.close, Buffer.concat([ofStatement, message.subarray(headerBytes, begin)])),
-    );
+    const closed = Buffer.concat([Buffer.from([ofStatement]), message.subarray(headerBytes, begin)]);
+    this.closings.push(frameOf(front.close, closed));
     this.mayChangeState ||= name !== '';
     return this.pass(message, 'parse');
   }

@@ -1,5 +1,7 @@
 /** How the fields of an operation are written and read (operation.ts). Pure. Invariant: a field that is read is within its bounds, and within the bytes that there are. */
 
+import type { RunName } from './run-name.ts';
+
 /** The bytes of an operation are not what this version writes, or beyond its bounds. */
 export class OperationError extends Error {
   override readonly name = 'OperationError';
@@ -36,6 +38,10 @@ export function number(value: number, bytes: 1 | 2 | 6): Buffer {
   return out;
 }
 
+export function runOf({ slot, turn, round }: RunName): Buffer {
+  return Buffer.concat([number(slot, 6), number(turn, 2), number(round, 1)]);
+}
+
 export class FieldReader {
   private readonly all: Buffer;
   private at = 0;
@@ -61,6 +67,10 @@ export class FieldReader {
     const value = this.bytes(8).readBigUInt64BE();
     if (value > BigInt(Number.MAX_SAFE_INTEGER)) throw new OperationError(`a clock of ${value}`);
     return Number(value);
+  }
+
+  run(): RunName {
+    return { slot: this.number(6), turn: this.number(2), round: this.number(1) };
   }
 
   session(): string {

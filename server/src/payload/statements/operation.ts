@@ -11,11 +11,15 @@
  *   call        kind 6, as a request, with u8 needs (plus 128: its answer is kept), 16 bytes name, 16 bytes digest ahead of the messages
  *   closeIf     kind 7, session, u48 seq
  *   resume      kind 8, name (of the pause)
+ *   hold        kind 9, run, session, u48 seq, text replica
+ *   goOn        kind 10, run
+ *   run         u48 slot, u16 turn, u8 round
  *   session, name  16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
  *
  * Invariant: what `decodeOperation` takes is within the bounds below.
  */
-import { clockOf, FieldReader, number, OperationError, sessionOf, text } from './operation-fields.ts';
+import { clockOf, FieldReader, number, OperationError, runOf, sessionOf, text } from './operation-fields.ts';
+import { type GoOnOperation, type HoldOperation, textOfRun } from './run-name.ts';
 
 export { OperationError };
 
@@ -103,9 +107,11 @@ export type Operation =
   | CloseOperation
   | CancelOpenOperation
   | PauseOperation
-  | ResumeOperation;
+  | ResumeOperation
+  | HoldOperation
+  | GoOnOperation;
 
-/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause, resume. */
+/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause, resume, hold, goOn. */
 export function wordOf(operation: Operation): Exclude<Operation['kind'], 'request'> | RequestWord {
   return operation.kind === 'request' ? operation.what : operation.kind;
 }
@@ -119,6 +125,8 @@ export function keyOf(operation: Operation): string {
   if (operation.kind === 'close' && operation.ifSeq !== undefined)
     return `close ${operation.session} ${operation.ifSeq}`;
   if (operation.kind === 'pause' || operation.kind === 'resume') return `${operation.kind} ${operation.name}`;
+  if (operation.kind === 'hold') return `hold ${textOfRun(operation.run)} ${operation.replica}`;
+  if (operation.kind === 'goOn') return `goOn ${textOfRun(operation.run)}`;
   return `${operation.kind} ${operation.session}`;
 }
 
@@ -136,6 +144,8 @@ const kinds = {
   call: 6,
   closeIf: 7,
   resume: 8,
+  hold: 9,
+  goOn: 10,
 } as const;
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
 const needs: readonly CallNeed[] = ['any', 'idle', 'block'];
@@ -185,9 +195,20 @@ export function encodeOperation(operation: Operation): Uint8Array {
     case 'pause':
     case 'resume':
       return Buffer.concat([head, sessionOf(operation.name)]);
+    case 'hold': {
+      const { run, session, seq, replica } = operation;
+      return Buffer.concat([head, runOf(run), sessionOf(session), number(seq, 6), text(replica)]);
+    }
+    case 'goOn':
+      return Buffer.concat([head, runOf(operation.run)]);
     default:
       return operation satisfies never;
   }
+}
+
+/** Tells of runs that are given up, and not of clients. */
+export function isOfRuns(payload: Uint8Array): boolean {
+  return payload[0] === kinds.hold || payload[0] === kinds.goOn;
 }
 
 function formOf(operation: Operation): keyof typeof kinds {
@@ -268,6 +289,12 @@ function decodeKind(kind: number, reader: FieldReader): Operation {
       return { kind: 'pause', name: reader.session() };
     case kinds.resume:
       return { kind: 'resume', name: reader.session() };
+    case kinds.hold: {
+      const run = reader.run();
+      return { kind: 'hold', run, session: reader.session(), seq: reader.number(6), replica: reader.text() };
+    }
+    case kinds.goOn:
+      return { kind: 'goOn', run: reader.run() };
     default:
       throw new OperationError(`an operation is of the unknown kind ${kind}`);
   }

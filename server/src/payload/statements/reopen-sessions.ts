@@ -6,18 +6,20 @@ import { type ClientSession, freshSession, rulesBehind, settingsBehind } from '.
 import type { OperationResult } from './executor.ts';
 import type { RequestRunner } from './request-runner.ts';
 import type { RememberedSession } from './session-memory.ts';
-import { restoreSteps } from './session-state.ts';
+import { givenTo, loginAsBefore } from './login-settings.ts';
+import { preparedBytesOf, restoreSteps } from './session-state.ts';
 import { statementsOf } from './text-statements.ts';
 
 /** Null: one of them cannot be what it was. */
 export async function reopenSessions(
   remembered: ReadonlyMap<number, RememberedSession>,
-  database: Pick<StatementDatabase, 'connect'>,
+  database: Pick<StatementDatabase, 'connect' | 'query'>,
   runner: RequestRunner,
+  stopClocks: (session: ClientSession) => Promise<void>,
 ): Promise<readonly ClientSession[] | null> {
   const sessions: ClientSession[] = [];
   for (const [number, one] of remembered) {
-    const session = await reopen(number, one, database, runner);
+    const session = await reopen(number, one, database, runner, stopClocks);
     if (session !== null) sessions.push(session);
     if (session === null || one.isUnsure || one.state.isBound) {
       await Promise.all(sessions.map(({ connection }) => connection.close()));
@@ -30,16 +32,17 @@ export async function reopenSessions(
 async function reopen(
   number: number,
   remembered: RememberedSession,
-  database: Pick<StatementDatabase, 'connect'>,
+  database: Pick<StatementDatabase, 'connect' | 'query'>,
   runner: RequestRunner,
+  stopClocks: (session: ClientSession) => Promise<void>,
 ): Promise<ClientSession | null> {
   const { id, login, seq, last, state, customNames, isHollow } = remembered;
-  const opened = await database.connect(login);
+  const given = remembered.given ?? (await givenTo(login, database));
+  const opened = await database.connect(await loginAsBefore(login, given, database));
   if (opened.code === 'refused') return null;
   const { connection } = opened;
   const session: ClientSession = {
-    ...freshSession({ id, number, login, connection }),
-    status: isHollow ? 'E' : 'I',
+    ...freshSession({ id, number, login, given, connection }),
     calls: CallMemory.of(remembered.calls),
     // Nobody has written down whether.
     hadUncompared: true,
@@ -48,7 +51,9 @@ async function reopen(
     state,
     isHollow,
     customNames: new Set(customNames),
+    preparedBytes: preparedBytesOf(state),
   };
+  await stopClocks(session);
   for (const step of restoreSteps(state)) {
     const messages = await runner.ask(session, step);
     if (messages.some(([type]) => type === back.errorResponse)) {
@@ -63,7 +68,10 @@ async function reopen(
     const [statement] = statementsOf(Buffer.from(text, 'latin1'), session.rules);
     if (statement !== undefined) session.statements.set(name, statement);
   }
-  if (isHollow) await runner.own(session, ['BEGIN', '"a failed block"']);
+  if (isHollow) {
+    await runner.own(session, ['BEGIN', '"a failed block"']);
+    session.status = 'E';
+  }
   return session;
 }
 

@@ -4,6 +4,7 @@
  * Does not decide when it runs, nor who waits for whom (serial-executor.ts).
  */
 import { readyForQuery } from '../../pgwire/backend-messages.ts';
+import { headerBytes } from '../../pgwire/frame-splitter.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import type { AnswerReader } from './answer-reader.ts';
@@ -11,12 +12,13 @@ import { type ClientSession, rulesBehind } from './client-session.ts';
 import type { ExecutorListener, OperationResult } from './executor.ts';
 import { planRequest } from './message-plan.ts';
 import type { RequestOperation } from './operation.ts';
-import type { Advance, RequestPlan } from './request-plan.ts';
+import { type Advance, messagesOf, type RequestPlan } from './request-plan.ts';
 import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
-import { askState, customNamesIn, readState } from './session-state.ts';
+import { askState, customNamesIn, preparedBytesOf, readState } from './session-state.ts';
 import { fieldOf, syntaxErrorOf } from './syntax-error.ts';
 import { closedAnswer, endedAnswer, failure } from './told-results.ts';
+import { unwelcoming } from './welcome-sessions.ts';
 
 export interface RunRequestOptions {
   readonly database: Pick<StatementDatabase, 'sign' | 'query'>;
@@ -120,7 +122,10 @@ export class RunRequest {
       await this.failBlock(session);
       return { code: 'done', result: failure(session, plan) };
     }
-    this.noteNames(session, request);
+    if (!this.noteWords(session, request, plan)) {
+      await this.failBlock(session);
+      return { code: 'done', result: failure(session, preparesTooMuch) };
+    }
     const isMarked = plan.mode === 'alone' || plan.isDivided;
     const isNamed = request.call?.isNamed === true;
     // Of what is run by itself a replica that stops does not know whether it failed, and so whether its name is to be run again.
@@ -221,6 +226,8 @@ export class RunRequest {
     if (plan.mayChangeState) await this.stopClocks(session);
     if (session.status !== 'I' || !session.stateIsOld) return;
     session.state = readState(await runner.ask(session, askState(session.customNames)));
+    session.preparedBytes = preparedBytesOf(session.state);
+    if (session.statements.size > statementsMax) forgetClosed(session);
     session.stateIsOld = false;
   }
 
@@ -234,17 +241,48 @@ export class RunRequest {
     await runner.own(session, [clocksOff]);
   }
 
-  private async failBlock(session: ClientSession): Promise<void> {
+  /** As an error does; what it has done so far is kept until it ends. */
+  async failBlock(session: ClientSession): Promise<void> {
     if (session.status !== 'T') return;
     await this.options.runner.own(session, ['"a failed block"']);
     session.status = 'E';
   }
 
-  private noteNames({ customNames }: ClientSession, { bytes }: RequestOperation): void {
-    for (const name of customNamesIn(Buffer.from(bytes).toString('latin1')))
-      if (customNames.size < customNamesMax) customNames.add(name);
+  /** What is to be known of the request besides its plan. False: the session would keep too much prepared. */
+  private noteWords(session: ClientSession, { bytes }: RequestOperation, plan: RequestPlan): boolean {
+    const { customNames } = session;
+    const text = textIn(bytes);
+    for (const name of customNamesIn(text)) if (customNames.size < customNamesMax) customNames.add(name);
+    session.mayUnwelcome ||= unwelcoming.test(text);
+    const prepares = plan.prepared.some(([name]) => name !== '') || preparing.test(text);
+    if (!prepares) return true;
+    session.preparedBytes += bytes.length;
+    if (session.preparedBytes <= preparedBytesMax) return true;
+    session.preparedBytes -= bytes.length;
+    return false;
   }
 }
+
+/** What is known of statements that were closed is of no use. */
+function forgetClosed({ state, statements }: ClientSession): void {
+  const kept = new Set(state.parsed.map(({ name }) => name));
+  for (const name of statements.keys()) if (name !== '' && !kept.has(name)) statements.delete(name);
+}
+
+/** Without the heads of messages: a byte of a length may be a letter, and stand right ahead of a word. */
+function textIn(bytes: Uint8Array): string {
+  return (messagesOf(bytes) ?? []).map((message) => message.toString('latin1', headerBytes)).join('\n');
+}
+
+const statementsMax = 1_000;
+const preparing = /\bprepare\b/i;
+/** They are written down with all else of the session whenever that changes. */
+const preparedBytesMax = 4 * 1024 * 1024;
+const preparesTooMuch = {
+  sqlState: '53400',
+  message: `the session would keep more than ${preparedBytesMax} bytes of statements prepared`,
+  hint: 'DEALLOCATE what is not needed any more.',
+};
 
 const clockTriesMax = 10_000;
 const clocksOff = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN

@@ -7,8 +7,11 @@
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { pause } from '../pause.ts';
 import { factsOf, superseded, toldAhead } from './calls.ts';
 import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
+import type { HeldRuns, Run } from './held-runs.ts';
+import { givenTo } from './login-settings.ts';
 import type {
   ExecutorListener,
   OperationResult,
@@ -30,6 +33,7 @@ import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
 import { SessionMemory } from './session-memory.ts';
 import { closedAnswer, failure, nothingAnswered, staleAnswer } from './told-results.ts';
+import { unwelcomeAmong } from './welcome-sessions.ts';
 
 export interface SerialExecutorOptions {
   readonly database: StatementDatabase;
@@ -37,12 +41,18 @@ export interface SerialExecutorOptions {
   readonly listener: ExecutorListener;
   readonly answerBytesMax: number;
   readonly sessionsMax: number;
+  /** Ends what lasts too long; left out: nobody does. */
+  readonly heldRuns?: Pick<HeldRuns, 'startsAt' | 'ahead' | 'within' | 'executed'>;
+  /** The database is a copy, of which nothing was gone on from yet. */
+  readonly isCopy?: boolean;
   /** What a session is to be run ahead of a request, such as settings that its functions read. */
   readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
 }
 
 /** The pointer is made durable so often at most. */
 const durableEveryMs = 500;
+/** So long PostgreSQL is waited for to let go of sessions; whoever stops it comes then. */
+const stopMsMax = 5_000;
 /** So many slots are remembered beyond what is of use. */
 const forgetEverySlots = 2_000;
 
@@ -61,6 +71,13 @@ export class SerialExecutor implements StatementExecutor {
   private current = 0 as Slot;
   /** What it does is not told by the pointer yet. */
   private isExecuting = false;
+  /** Runs of requests in the slot that is being executed. */
+  private turn = 0;
+  /** Whose request is at PostgreSQL. */
+  private running: ClientSession | null = null;
+  private someMayBeUnwelcome = false;
+  private isPastRest = false;
+  private readonly stopped = new AbortController();
   private madeDurableAtMs = 0;
   private forgotten = 0;
 
@@ -84,10 +101,13 @@ export class SerialExecutor implements StatementExecutor {
     this.durablePointer = this.pointer;
     this.current = this.pointer;
     const { pointer } = this;
-    if (await this.memory.isHalfDone()) return { code: 'inexact', pointer, reason: 'halfDone' };
+    const { heldRuns, isCopy = false } = this.options;
+    const isKept = heldRuns === undefined || (await heldRuns.startsAt(pointer, isCopy));
+    if (!isKept || (await this.memory.isHalfDone())) return { code: 'inexact', pointer, reason: 'halfDone' };
     if (found.open > 0) return { code: 'inexact', pointer, reason: 'openTransactions' };
     if (await database.areSequencesAhead()) return { code: 'inexact', pointer, reason: 'sequences' };
-    const reopened = await reopenSessions(await this.memory.load(pointer), database, this.runner);
+    const stopClocks = (session: ClientSession): Promise<void> => this.runs.stopClocks(session);
+    const reopened = await reopenSessions(await this.memory.load(pointer), database, this.runner, stopClocks);
     if (reopened === null) return { code: 'inexact', pointer, reason: 'sessions' };
     for (const session of reopened) this.add(session);
     this.runs.begin(pointer, found.step);
@@ -110,9 +130,11 @@ export class SerialExecutor implements StatementExecutor {
     if (slot !== this.pointer + 1) throw new Error(`slot ${slot} does not follow ${this.pointer}`);
     this.isExecuting = true;
     this.current = slot;
+    this.turn = 0;
     this.runs.begin(slot);
     if (operation !== null) await this.dispatch(slot, operation);
     await this.settle();
+    while (await this.endUnwelcome(slot)) await this.settle();
     this.pointer = slot;
     if (this.held.pausing !== null && (this.isResting || this.held.isFull)) await this.endPause();
     this.isExecuting = false;
@@ -149,9 +171,16 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   async stop(): Promise<void> {
+    const { database, timers } = this.options;
+    this.stopped.abort();
     await this.makeDurable(true).catch(() => undefined);
-    await Promise.all([...this.sessions.values()].map(({ connection }) => connection.close()));
-    await this.options.database.close();
+    // It may have no end by itself.
+    const pid = this.running?.connection.processId;
+    if (pid !== undefined)
+      await database.query('SELECT pg_terminate_backend($1)', [pid]).catch(() => undefined);
+    const closed = Promise.all([...this.sessions.values()].map(({ connection }) => connection.close()));
+    await Promise.race([closed, pause(timers, stopMsMax)]);
+    await database.close();
   }
 
   private async dispatch(slot: Slot, operation: Operation): Promise<void> {
@@ -189,6 +218,11 @@ export class SerialExecutor implements StatementExecutor {
         if (this.held.pausing === operation.name) await this.resume();
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
+      case 'hold':
+      case 'goOn':
+        this.options.heldRuns?.executed(operation);
+        listener.finished(slot, operation, nothingAnswered('I'), slot);
+        return;
       default:
         operation satisfies never;
     }
@@ -205,7 +239,8 @@ export class SerialExecutor implements StatementExecutor {
     if (opened.code === 'refused')
       return { outcome: 'executed', answer: opened.answer, status: 'closed', digest: null };
     const { connection } = opened;
-    const session = freshSession({ id, number: slot, login, connection });
+    const given = await givenTo(login, this.options.database);
+    const session = freshSession({ id, number: slot, login, given, connection });
     this.add(session);
     await this.runs.stopClocks(session);
     this.memory.behind(slot, session);
@@ -268,8 +303,20 @@ export class SerialExecutor implements StatementExecutor {
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
     const stillOpen = others + this.parked.size + this.held.size;
     const { call, seq } = request;
+    const run = { slot: this.current, turn: this.turn, session: session.id, seq };
+    this.turn += 1;
+    if ((await this.heldRuns?.ahead(run, this.stopped.signal)) === 'fails') {
+      await this.runs.failBlock(session);
+      return this.finish(slot, session, request, failure(session, lastsTooLong));
+    }
     if (call?.isNamed === true) session.calls.begin(call, seq);
-    const outcome = await this.runs.run(slot, session, request, stillOpen);
+    this.running = session;
+    const outcome = await this.within(run, this.runs.run(slot, session, request, stillOpen));
+    this.running = null;
+    if (session.mayUnwelcome && session.status === 'I') {
+      session.mayUnwelcome = false;
+      this.someMayBeUnwelcome = true;
+    }
     if (outcome.code === 'waits') {
       const { holders } = outcome;
       const parked = this.parked.park({ slot, session: session.number, request, holders });
@@ -278,6 +325,16 @@ export class SerialExecutor implements StatementExecutor {
       return this.finish(slot, session, request, failure(session, waitErrors[parked]));
     }
     await this.finish(slot, session, request, outcome.result);
+  }
+
+  private within<T>(run: Run, work: Promise<T>): Promise<T> {
+    const { heldRuns } = this;
+    // What PostgreSQL says when it is stopped is nothing to go on from.
+    const whole = work.then((result) => {
+      if (this.stopped.signal.aborted) throw new Error('the executor was stopped');
+      return result;
+    });
+    return heldRuns === undefined ? whole : heldRuns.within(run, whole);
   }
 
   private async finish(
@@ -329,11 +386,18 @@ export class SerialExecutor implements StatementExecutor {
 
   /** What was held back goes on, in slot order. */
   private async runHeld(): Promise<void> {
+    this.isPastRest = true;
     for (let next = this.held.take(); next !== undefined; next = this.held.take()) {
       const session = this.numbers.get(next.number);
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
     await this.settle();
+    this.isPastRest = false;
+  }
+
+  /** Behind a moment of rest runs have no names that a restart would know again: nothing is given up there. */
+  private get heldRuns(): SerialExecutorOptions['heldRuns'] {
+    return this.isPastRest ? undefined : this.options.heldRuns;
   }
 
   /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed. */
@@ -359,6 +423,18 @@ export class SerialExecutor implements StatementExecutor {
     this.numbers.delete(session.number);
     this.memory.closed(slot, session);
     await session.connection.close();
+  }
+
+  /** False: nobody was. */
+  private async endUnwelcome(slot: Slot): Promise<boolean> {
+    if (!this.someMayBeUnwelcome) return false;
+    this.someMayBeUnwelcome = false;
+    const numbers = await unwelcomeAmong(this.sessions.values(), this.options.database);
+    for (const number of numbers) {
+      const session = this.numbers.get(number);
+      if (session !== undefined) await this.close(slot, session);
+    }
+    return numbers.length > 0;
   }
 
   private async makeDurable(atOnce: boolean): Promise<void> {
@@ -410,6 +486,13 @@ export class SerialExecutor implements StatementExecutor {
 const waitErrors = {
   circle: { sqlState: '40P01', message: 'deadlock detected' },
   full: { sqlState: '53400', message: 'too many requests wait for transactions of other sessions' },
+} as const;
+
+const lastsTooLong = {
+  sqlState: '57014',
+  message: 'canceling the request, which lasted too long at all replicas',
+  detail: 'Nothing else is executed meanwhile.',
+  hint: 'Ask for less at a time; bounds.statementSecondsMax of the configuration is the bound.',
 } as const;
 
 const cancelledError = {

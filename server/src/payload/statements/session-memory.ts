@@ -9,6 +9,7 @@ import type { TransactionStatus } from '../../pgwire/message-types.ts';
 import type { StatementDatabase, StatementLogin } from '../../ports/statement-database.ts';
 import { type CallsRow, namesOf, withoutAnswers } from './call-memory.ts';
 import type { ClientSession } from './client-session.ts';
+import type { GivenSettings } from './login-settings.ts';
 import { decodeOperation, encodeOperation, type RequestOperation } from './operation.ts';
 import type { SessionState } from './session-state.ts';
 
@@ -18,6 +19,8 @@ const keptBytesMax = 64 * 1024;
 export interface RememberedSession {
   readonly id: string;
   readonly login: StatementLogin;
+  /** Left out: by a version that did not note it. */
+  readonly given?: GivenSettings;
   readonly seq: number;
   /** Null: not known. */
   readonly last: { readonly answer: string; readonly status: TransactionStatus | 'closed' } | null;
@@ -97,7 +100,7 @@ export class SessionMemory {
         rows.map(() => (this.position += 1)),
         rows.map(({ slot }) => slot),
         rows.map(({ number }) => number),
-        rows.map(({ remembered, last }) => JSON.stringify({ ...remembered, last: keptOf(last) })),
+        rows.map(({ remembered, last }) => JSON.stringify({ last: keptOf(last), ...remembered })),
       ],
     );
     for (const { number, remembered } of rows)
@@ -170,7 +173,7 @@ export class SessionMemory {
     return found;
   }
 
-  /** What has been superseded by rows that are durable. */
+  /** What has been superseded by rows that are durable. That a session is closed stands at the end of its row. */
   async forget(durable: number): Promise<void> {
     await this.database.query(
       `DELETE FROM pg_barista.statement_session s USING (
@@ -188,13 +191,14 @@ export class SessionMemory {
     row: Pick<RememberedSession, 'seq' | 'isUnsure'> &
       Pick<ClientSession, 'last'> & { readonly isClosed?: boolean },
   ): void {
-    const { id, login, number, state, customNames, isHollow } = session;
+    const { id, login, given, number, state, customNames, isHollow } = session;
     const { seq, last, isUnsure, isClosed = false } = row;
     const names = [...customNames];
     const calls = session.calls.row();
     const remembered = {
       id,
       login,
+      given,
       seq,
       calls,
       state,

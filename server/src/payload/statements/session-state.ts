@@ -78,6 +78,11 @@ export function readState(messages: readonly Buffer[]): SessionState {
   };
 }
 
+/** Of statements that are kept prepared. */
+export function preparedBytesOf({ prepares, parsed }: SessionState): number {
+  return [...prepares, ...parsed.map(({ text }) => text)].reduce((sum, { length }) => sum + length, 0);
+}
+
 /** Each is answered with one ReadyForQuery, and must not fail. */
 export function restoreSteps(state: SessionState): readonly Buffer[] {
   const encoding = state.settings.filter(([name]) => name === 'client_encoding');

@@ -84,12 +84,14 @@ export interface CoreListener {
 }
 
 export function coreConfigOf(
-  { group, timings, bounds, commitPoint }: ReplicaConfig,
+  { group, timings, bounds, commitPoint, payload }: ReplicaConfig,
   id: ReplicaId,
 ): CoreConfig {
   const { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax } = bounds;
   const limits = { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax };
-  return { group, id, ...timings, ...limits, commitPoint, trace: 'rare' };
+  // An executor may itself wait for what is to be proposed (held-runs.ts).
+  const servesUnapplied = payload === 'statements';
+  return { group, id, ...timings, ...limits, commitPoint, servesUnapplied, trace: 'rare' };
 }
 
 /** Each tick of the core wakes the process, also of a cluster that nobody uses; shorter timings have it tick more often. */

@@ -10,6 +10,7 @@ import type { ReplicaConfig } from '../../config/replica-config.ts';
 import type { SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { OperationResult } from '../../payload/statements/executor.ts';
+import type { HeldRuns } from '../../payload/statements/held-runs.ts';
 import { decodeOperation, keyOf } from '../../payload/statements/operation.ts';
 import type { Payload } from '../../payload/payload.ts';
 import type { ControlMessage } from '../../ports/control.ts';
@@ -45,6 +46,7 @@ export interface StatementReplicaParts {
   readonly onCopyNeeded: () => void;
   readonly payload: Payload;
   readonly submissions: Submissions<OperationResult>;
+  readonly heldRuns: Pick<HeldRuns, 'chosen'>;
   readonly database: StatementDatabase;
   readonly digests: Pick<DigestExchange, 'take' | 'stop'>;
   readonly tracker: RecoveryTracker;
@@ -102,7 +104,8 @@ export class StatementReplica implements ProtocolListener {
   // --------------------------------------------------------------------------------------- what the protocol says
 
   chosen(entries: readonly SlotEntry[]): void {
-    const { payload, submissions } = this.parts;
+    const { payload, submissions, heldRuns } = this.parts;
+    heldRuns.chosen(entries);
     if (!submissions.isEmpty)
       for (const { entry } of entries) if (entry.kind === 'command') this.noteOrdered(entry.payload);
     payload.chosen(entries);

@@ -37,6 +37,7 @@ it.each([
     findLogin: () => Promise.reject(new Error('nobody logs in')),
     reservedUsers: [],
     levels: null,
+    onCancel: () => undefined,
     prefix: 'aa',
     randomBytes: (count) => Buffer.alloc(count),
     clockUs: () => 0,

@@ -29,6 +29,8 @@ export interface SessionsOptions {
   readonly reservedUsers: readonly string[];
   /** Null: no primary orders, and no session has a level. */
   readonly levels: LevelRules | null;
+  /** The client wants the end of what its session is at: a request that lasts. */
+  readonly onCancel: (session: SessionId) => void;
   /** What the names of its sessions begin with (session-sweep.ts). */
   readonly prefix: string;
   readonly randomBytes: (count: number) => Buffer;
@@ -167,7 +169,9 @@ export class ReplicaSessions implements StatementSessions {
   }
 
   cancel(session: SessionId): void {
-    if (this.sessions.has(session)) this.tell({ kind: 'cancelOpen', session });
+    if (!this.sessions.has(session)) return;
+    this.options.onCancel(session);
+    this.tell({ kind: 'cancelOpen', session });
   }
 
   close(session: SessionId): void {

@@ -51,8 +51,10 @@ BEGIN
     RAISE EXCEPTION 'a transaction that has written cannot be made read-only under payload: statements' USING ERRCODE = '0A000';
   END IF;
   IF pg_my_temp_schema() <> 0 THEN
-    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'p', 'v', 'S')) THEN
-      RAISE EXCEPTION 'temporary tables cannot outlive a transaction under payload: statements' USING ERRCODE = '0A000',
+    IF EXISTS (SELECT FROM pg_class WHERE relnamespace = pg_my_temp_schema() AND relkind IN ('r', 'p', 'v', 'S', 'c'))
+      OR EXISTS (SELECT FROM pg_proc WHERE pronamespace = pg_my_temp_schema())
+      OR EXISTS (SELECT FROM pg_type WHERE typnamespace = pg_my_temp_schema()) THEN
+      RAISE EXCEPTION 'temporary tables, types and functions cannot outlive a transaction under payload: statements' USING ERRCODE = '0A000',
         HINT = 'Drop it before the end of the transaction that makes it, or use a table that is not temporary.';
     END IF;
   END IF;

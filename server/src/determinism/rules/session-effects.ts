@@ -1,0 +1,59 @@
+/**
+ * What changes a session beyond its transaction: the executor looks for it in the text of each request, to give it back to a session that it opens again. So it must stand there, and not in a definition (a function, a view, a default) that a request may use.
+ */
+import type { ParsedStatement } from '../parser.ts';
+
+const rule = 'what a definition does to a session';
+const hint =
+  'Let the client say it itself, or keep it to the transaction (SET LOCAL, pg_try_advisory_xact_lock).';
+
+export interface SessionEffect {
+  readonly message: string;
+  readonly hint: string;
+  readonly rule: string;
+}
+
+/** What these do they do when they are executed, and in their own text. */
+const atOnce: ReadonlySet<string> = new Set([
+  'SelectStmt',
+  'InsertStmt',
+  'UpdateStmt',
+  'DeleteStmt',
+  'MergeStmt',
+  'CallStmt',
+  'ExplainStmt',
+  'PrepareStmt',
+  'ExecuteStmt',
+  'DeclareCursorStmt',
+  'CopyStmt',
+  'CreateTableAsStmt',
+]);
+const functions: ReadonlySet<string> = new Set([
+  'set_config',
+  'pg_try_advisory_lock',
+  'pg_try_advisory_lock_shared',
+]);
+
+/** Of a call in a statement. */
+export function effectOfCall({ kind }: ParsedStatement, name: string): SessionEffect | undefined {
+  if (atOnce.has(kind) || !functions.has(name)) return undefined;
+  return { message: `${name} in a definition`, hint, rule };
+}
+
+const comment = /\/\*[\s\S]*?\*\/|--[^\n\r]*/g;
+const begins = String.raw`(?:^|;|>>|\b(?:begin|then|else|loop)\b|\bexecute\s+(?:format\s*\(\s*)?e?'|\bexecute\s+(?:format\s*\(\s*)?\$\w*\$)\s*`;
+const words = String.raw`(?:set\s+(?!local\b|transaction\b|constraints\b)|reset\s|listen\s|unlisten\b|prepare\s|deallocate\s|discard\s)`;
+const statement = new RegExp(begins + words, 'i');
+const lock = /\bpg_try_advisory_lock(?:_shared)?\b/i;
+
+/** Of a body that is a string. */
+export function effectOfBody(body: string): SessionEffect | undefined {
+  const bare = body.replaceAll(comment, ' ');
+  const found = lock.exec(bare) ?? statement.exec(bare);
+  if (found === null) return undefined;
+  return {
+    message: `the body says ${found[0].trim().split(/\s/).at(-1)}, which outlives its transaction`,
+    hint,
+    rule,
+  };
+}
