@@ -122,6 +122,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     randomName: () => randomBytes(16).toString('hex'),
     submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
     isOfUse: () => database.isUp && !database.isBound && protocol.commitPoint - payload.pointer < nearSlots,
+    open: () => database.openTransactions,
   });
   const heldFile = await openHeldRunsFile(config.dataDir);
   const heldRuns = new HeldRuns({

@@ -146,6 +146,10 @@ export class StatementDatabaseHealth implements StatementDatabase {
     return this.isUp ? (this.current?.openSessions() ?? []) : [];
   }
 
+  get openTransactions(): number {
+    return this.current?.openTransactions() ?? 0;
+  }
+
   get isBound(): boolean {
     return this.current?.isBound ?? false;
   }

@@ -24,6 +24,9 @@ export interface BegunCopy {
 export interface CopyMaker {
   /** `signal`: nobody wants it any more, for the database is about to go. @throws Error: none can be made now, such as for want of room */
   begin(signal: AbortSignal): Promise<BegunCopy>;
+  readonly hasCopy: boolean;
+  /** The database came up; if it goes on where the copy that is kept ends, that can go further. @throws Error: it does not */
+  resume(): Promise<void>;
   /** The copy that is kept can become one of a later moment, at little cost. */
   readonly canGoFurther: boolean;
   /** Null: it cannot any more. @throws Error */

@@ -36,6 +36,12 @@ export function segmentName(timeline: Timeline, lsn: Lsn): string {
   return [timeline, Math.floor(number / perId), number % perId].map(hex8).join('');
 }
 
+/** Where the segment of this name begins. */
+export function segmentOf(name: string): Lsn {
+  const [high, low] = [name.slice(8, 16), name.slice(16)].map((part) => Number.parseInt(part, 16));
+  return (high! * 2 ** 32 + low! * segmentBytes) as Lsn;
+}
+
 /** The name of the file in pg_wal that tells where a timeline comes from. */
 export function historyName(timeline: Timeline): string {
   return `${hex8(timeline)}.history`;

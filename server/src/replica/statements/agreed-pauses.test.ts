@@ -1,17 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { Operation } from '../../payload/statements/operation.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
-import { AgreedPauses, holdMsMax } from './agreed-pauses.ts';
+import { AgreedPauses, holdMsMax, idleMsMax, notAgainMs } from './agreed-pauses.ts';
+
+const name = 'cd'.repeat(16);
+const resume: Operation = { kind: 'resume', name };
 
 function setUp() {
   const submitted: Operation[] = [];
   const timers = new SimulatedTime();
-  const at = { isOfUse: true };
+  const at = { isOfUse: true, open: 40 };
   const pauses = new AgreedPauses({
     timers,
     randomName: () => 'ab'.repeat(16),
     submit: (operation) => submitted.push(operation),
     isOfUse: () => at.isOfUse,
+    open: () => at.open,
   });
   return { pauses, submitted, timers, at };
 }
@@ -26,18 +30,36 @@ describe('pauses that are agreed on', () => {
     expect(submitted).toHaveLength(1);
   });
 
-  it('end by agreement, if the moment does not come', async () => {
+  it('end by agreement where no transaction ends, and none is asked for soon', async () => {
     const { pauses, submitted, timers } = setUp();
-    pauses.begun('cd'.repeat(16));
-    await timers.pass(holdMsMax - 1);
+    pauses.begun(name);
+    await timers.pass(idleMsMax - 50);
     expect(submitted).toEqual([]);
-    await timers.pass(1);
-    expect(submitted).toEqual([{ kind: 'resume', name: 'cd'.repeat(16) }]);
+    await timers.pass(200);
+    expect(submitted).toEqual([resume]);
+    pauses.ask();
+    expect(submitted).toHaveLength(1);
+    await timers.pass(notAgainMs);
+    pauses.ask();
+    expect(submitted).toHaveLength(2);
   });
 
-  it('are left alone where it has come', async () => {
+  it('wait as long as transactions end, up to a bound', async () => {
+    const { pauses, submitted, timers, at } = setUp();
+    pauses.begun(name);
+    for (let ms = 0; ms < holdMsMax - 500; ms += 500) {
+      at.open -= 1;
+      await timers.pass(500);
+    }
+    expect(submitted).toEqual([]);
+    at.open -= 1;
+    await timers.pass(700);
+    expect(submitted).toEqual([resume]);
+  });
+
+  it('are left alone where the moment has come', async () => {
     const { pauses, submitted, timers } = setUp();
-    pauses.begun('cd'.repeat(16));
+    pauses.begun(name);
     pauses.ended();
     await timers.pass(2 * holdMsMax);
     expect(submitted).toEqual([]);

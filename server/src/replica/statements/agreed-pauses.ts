@@ -2,46 +2,77 @@
  * Pauses that are agreed on, so that a moment comes in which no transaction is open: asked for by whoever needs it, and ended where it does not come soon.
  *
  * Responsible for: when a pause is worth asking for, and when nobody waits any longer. What a pause does is the executor's business (payload/statements/serial-executor.ts).
- * Invariant: clients are held up by a pause for `holdMsMax` and the time that it takes to agree, whatever other clients do.
+ * Invariants: clients are held up by a pause for `holdMsMax` and the time that it takes to agree, whatever other clients do; where no transaction ends, for `idleMsMax`; and for less than a tenth of the time by pauses that came to nothing.
  */
 import type { Timers } from '../../ports/clock.ts';
 import type { Operation } from '../../payload/statements/operation.ts';
 
 export interface PausesOptions {
-  readonly timers: Pick<Timers, 'after'>;
+  readonly timers: Pick<Timers, 'every' | 'nowMs'>;
   /** 32 hexadecimal digits. */
   readonly randomName: () => string;
   readonly submit: (operation: Operation) => void;
   /** A pause that is agreed on now is executed here soon, and may bring the moment. */
   readonly isOfUse: () => boolean;
+  /** Transactions that are open here. */
+  readonly open: () => number;
 }
 
-export const holdMsMax = 1_000;
+export const holdMsMax = 5_000;
+export const idleMsMax = 1_000;
+/** Behind one that came to nothing, whoever asked for it. */
+export const notAgainMs = 60_000;
+const lookMs = 100;
+
+interface Pause {
+  readonly name: string;
+  readonly sinceMs: number;
+  /** When a transaction has ended last. */
+  endedMs: number;
+  open: number;
+}
 
 export class AgreedPauses {
   private readonly options: PausesOptions;
-  private stopWaiting: () => void = () => undefined;
+  private pause: Pause | null = null;
+  private notBeforeMs = 0;
+  private stopLooking: () => void = () => undefined;
 
   constructor(options: PausesOptions) {
     this.options = options;
   }
 
   ask(): void {
-    const { randomName, submit, isOfUse } = this.options;
-    if (isOfUse()) submit({ kind: 'pause', name: randomName() });
+    const { timers, randomName, submit, isOfUse } = this.options;
+    if (timers.nowMs() >= this.notBeforeMs && isOfUse()) submit({ kind: 'pause', name: randomName() });
   }
 
   /** It is executed here: beginnings are held back. */
   begun(name: string): void {
     this.ended();
-    this.stopWaiting = this.options.timers.after(holdMsMax, () => {
-      this.options.submit({ kind: 'resume', name });
-    });
+    const { timers, open } = this.options;
+    const sinceMs = timers.nowMs();
+    this.pause = { name, sinceMs, endedMs: sinceMs, open: open() };
+    this.stopLooking = timers.every(lookMs, () => this.look());
   }
 
   /** What was held back goes on here, or the database is there no more. */
   ended(): void {
-    this.stopWaiting();
-    this.stopWaiting = () => undefined;
+    this.stopLooking();
+    this.stopLooking = () => undefined;
+    this.pause = null;
+  }
+
+  private look(): void {
+    const { pause } = this;
+    if (pause === null) return;
+    const { timers, open, submit } = this.options;
+    const nowMs = timers.nowMs();
+    if (open() < pause.open) pause.endedMs = nowMs;
+    pause.open = open();
+    if (nowMs - pause.endedMs < idleMsMax && nowMs - pause.sinceMs < holdMsMax) return;
+    this.notBeforeMs = nowMs + notAgainMs;
+    this.ended();
+    submit({ kind: 'resume', name: pause.name });
   }
 }

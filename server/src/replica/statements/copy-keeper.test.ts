@@ -6,6 +6,7 @@ import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { CopyKeeper, type Paces } from './copy-keeper.ts';
 
 const paces: Paces = {
+  firstAfterBusyMs: 500,
   afterBusyMs: 1_000,
   furtherAfterBusyMs: 300,
   timesCost: 20,
@@ -31,7 +32,7 @@ function copyOf(told: string[]): BegunCopy {
 function setUp({ fails = false, costMs = 0 } = {}) {
   const told: string[] = [];
   const timers = new SimulatedTime();
-  const at = { settledTo: 1_000, canGoFurther: false };
+  const at = { settledTo: 1_000, canGoFurther: false, hasCopy: true, resumed: 0 };
   const keeper = new CopyKeeper({
     maker: {
       get canGoFurther() {
@@ -41,6 +42,10 @@ function setUp({ fails = false, costMs = 0 } = {}) {
         told.push('further');
         return Promise.resolve(at.canGoFurther ? copyOf(told) : null);
       },
+      get hasCopy() {
+        return at.hasCopy;
+      },
+      resume: () => Promise.resolve(void (at.resumed += 1)),
       lost: () => undefined,
       begin: async (signal) => {
         told.push('begin');
@@ -145,6 +150,24 @@ describe('who keeps a copy', () => {
     await keeper.reached(9 as Slot);
     await pass(100);
     expect(told.filter((word) => word !== 'wake')).toEqual(['further', 'ask', 'at 9', 'kept 9']);
+    keeper.stop();
+  });
+
+  it('makes the first one early', async () => {
+    const { keeper, told, pass, at } = setUp();
+    at.hasCopy = false;
+    keeper.executed(550);
+    await pass(1_000);
+    expect(told[0]).toBe('begin');
+    keeper.stop();
+  });
+
+  it('asks at each start whether the last one can go further', async () => {
+    const { keeper, pass, at } = setUp();
+    keeper.down();
+    keeper.up();
+    await pass(10);
+    expect(at.resumed).toBe(2);
     keeper.stop();
   });
 

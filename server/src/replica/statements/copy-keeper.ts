@@ -25,7 +25,9 @@ export interface KeeperOptions {
 }
 
 export interface Paces {
-  /** Statements have been executed for so long since the last one. */
+  /** Statements have been executed for so long, and there is none. */
+  readonly firstAfterBusyMs: number;
+  /** Since the last one. */
   readonly afterBusyMs: number;
   /** Where the last one can go further. */
   readonly furtherAfterBusyMs: number;
@@ -41,6 +43,7 @@ export interface Paces {
 }
 
 export const usualPaces: Paces = {
+  firstAfterBusyMs: 3_000,
   afterBusyMs: 15_000,
   furtherAfterBusyMs: 3_000,
   timesCost: 20,
@@ -77,6 +80,23 @@ export class CopyKeeper implements Resting {
   /** The database in use came up. */
   up(): void {
     this.isUp = true;
+    const resumed = (this.making ?? Promise.resolve())
+      .then(() => this.resume())
+      .finally(() => {
+        if (this.making === resumed) this.making = null;
+      });
+    this.making = resumed;
+  }
+
+  /** Never rejects. */
+  private async resume(): Promise<void> {
+    const { maker, logger } = this.options;
+    try {
+      await maker.resume();
+    } catch (error) {
+      logger.debug({ err: error }, 'the copy of its own database goes no further');
+    }
+    if (!this.isUp) maker.lost();
   }
 
   /** It is there no more: what was begun comes to nothing. */
@@ -122,18 +142,20 @@ export class CopyKeeper implements Resting {
 
   private look(): void {
     const { maker, timers } = this.options;
-    const { afterBusyMs, furtherAfterBusyMs, timesCost } = this.paces;
+    const { firstAfterBusyMs, afterBusyMs, furtherAfterBusyMs, timesCost } = this.paces;
     // It may have gone to sleep just before.
     if (this.awaited !== null) this.options.wake();
     if (this.making !== null || this.isStopped || !this.isUp) return;
     const kind = maker.canGoFurther ? 'further' : 'whole';
-    const afterMs = kind === 'further' ? furtherAfterBusyMs : afterBusyMs;
+    const wholeAfterMs = maker.hasCopy ? afterBusyMs : firstAfterBusyMs;
+    const afterMs = kind === 'further' ? furtherAfterBusyMs : wholeAfterMs;
     if (this.busyMs < Math.max(afterMs, timesCost * this.costMs[kind])) return;
     if (timers.nowMs() < this.notBeforeMs) return;
     this.unwanted = new AbortController();
-    this.making = this.make(kind, this.unwanted.signal).finally(() => {
-      this.making = null;
+    const made = this.make(kind, this.unwanted.signal).finally(() => {
+      if (this.making === made) this.making = null;
     });
+    this.making = made;
   }
 
   /** Never rejects. */

@@ -21,7 +21,14 @@ export interface StoppedBackup {
   readonly label: string;
 }
 
-export interface BackupSession {
+/** Keeps WAL, from some checkpoint on, until it is closed. */
+export interface WalKeeper {
+  /** @throws CopyError if it is not kept any more */
+  assertWalKept(): Promise<void>;
+  close(): void;
+}
+
+export interface BackupSession extends WalKeeper {
   readonly kind: SourceKind;
   /** From before every page that is read after this call. */
   readonly redo: Lsn;
@@ -31,22 +38,19 @@ export interface BackupSession {
   isStillStandby(): Promise<boolean>;
   /** @throws Error, also if this was a standby and has been promoted */
   stop(): Promise<StoppedBackup>;
-  /** @throws CopyError if the WAL that the copy needs is not kept any more */
-  assertWalKept(): Promise<void>;
-  close(): void;
+}
+
+/** From the last checkpoint on. `client` is closed with it. */
+export async function keepWal(client: Client): Promise<WalKeeper> {
+  await endsByNoClock(client);
+  return keeperOf(client, await createSlot(client));
 }
 
 /** Makes a checkpoint; of a standby, a restart point. `client` is closed with the session. @throws Error */
 export async function startBackup(client: Client): Promise<BackupSession> {
-  const slot = `barista_copy_${randomBytes(8).toString('hex')}`;
-  await client
-    .query('SET statement_timeout = 0; SET idle_session_timeout = 0; SET transaction_timeout = 0')
-    .catch(
-      // The last of them is not known before version 17.
-      () => client.query('SET statement_timeout = 0; SET idle_session_timeout = 0'),
-    );
+  await endsByNoClock(client);
   // The slot is first, so that nothing from the checkpoint on is removed.
-  await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [slot]);
+  const slot = await createSlot(client);
   const kind = (await isInRecovery(client)) ? 'standby' : 'primary';
   const started = await client.query<{ redo: string }>(
     "SELECT pg_backup_start('barista', true)::text AS redo",
@@ -60,6 +64,27 @@ export async function startBackup(client: Client): Promise<BackupSession> {
     bytesTotal: Number(size.rows[0]!.bytes),
     isStillStandby: () => isInRecovery(client),
     stop: () => stopBackup(client),
+    ...keeperOf(client, slot),
+  };
+}
+
+async function endsByNoClock(client: Client): Promise<void> {
+  await client
+    .query('SET statement_timeout = 0; SET idle_session_timeout = 0; SET transaction_timeout = 0')
+    .catch(
+      // The last of them is not known before version 17.
+      () => client.query('SET statement_timeout = 0; SET idle_session_timeout = 0'),
+    );
+}
+
+async function createSlot(client: Client): Promise<string> {
+  const slot = `barista_copy_${randomBytes(8).toString('hex')}`;
+  await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [slot]);
+  return slot;
+}
+
+function keeperOf(client: Client, slot: string): WalKeeper {
+  return {
     async assertWalKept() {
       const found = await client.query<{ status: string }>(
         'SELECT wal_status AS status FROM pg_replication_slots WHERE slot_name = $1',

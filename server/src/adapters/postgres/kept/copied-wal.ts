@@ -6,7 +6,14 @@
 import { constants } from 'node:fs';
 import { copyFile, type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Lsn, segmentBytes, segmentName, segmentStart, type Timeline } from '../../../wal/lsn.ts';
+import {
+  type Lsn,
+  segmentBytes,
+  segmentName,
+  segmentOf,
+  segmentStart,
+  type Timeline,
+} from '../../../wal/lsn.ts';
 import { syncPath } from '../../file-system.ts';
 import { walDirectory, walSubdirectories } from '../copy/file-class.ts';
 
@@ -54,6 +61,14 @@ export async function appendWal(
     }
   }
   await syncPath(join(to, walDirectory));
+}
+
+/** Where the WAL begins that goes with a copy. Null: there is none. */
+export async function walBegin(to: string): Promise<Lsn | null> {
+  const [first] = (await readdir(join(to, walDirectory)))
+    .filter((name) => segmentPattern.test(name))
+    .toSorted();
+  return first === undefined ? null : segmentOf(first);
 }
 
 /** More may be there, which was appended and not told. */

@@ -1,13 +1,13 @@
 /**
  * Copies the files of a database that is running, as a backup may: what is written meanwhile is made up for by the WAL.
  *
- * Responsible for: files and names, durable when it resolves. A file that has not changed since the copy before is that copy's file, by a second name: so a large database of which little changes costs little.
+ * Responsible for: files and names; whoever asks makes them durable. A file that has not changed since the copy before is that copy's file, by a second name: so a large database of which little changes costs little.
  * Blocks are shared with the source where the file system can do that.
  */
 import { constants } from 'node:fs';
 import { copyFile, link, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists, syncPath } from '../../file-system.ts';
+import { exists } from '../../file-system.ts';
 import { listDatabase } from '../copy/source-listing.ts';
 
 /** What the copied files were like when they were copied. */
@@ -60,7 +60,6 @@ export async function copyDatabaseFiles(
       await pass(Number(mark.bytes));
       if (await copyOne(join(from, path), join(to, path))) bytesCopied += Number(mark.bytes);
     }
-    await syncPath(join(to, listed.path));
   }
   return { directory: to, beganAtMs, files, bytesCopied, bytesKept };
 }
@@ -98,7 +97,6 @@ export async function copyOne(from: string, to: string): Promise<boolean> {
     if (isAbsence(error) && !(await exists(from))) return false;
     throw error;
   }
-  await syncPath(to);
   return true;
 }
 

@@ -19,7 +19,6 @@ import { type Installation, unlikeness } from '../copy/installation.ts';
 import { toReceiveError } from '../copy/target-space.ts';
 import { ByteReader } from './byte-reader.ts';
 import { type CopyNote, type KeptDirectory, noteName, noteOf, noteText } from './kept-directory.ts';
-import { syncTree } from './sync-tree.ts';
 
 const protocol = 1;
 const hello = z.object({
@@ -195,7 +194,6 @@ async function take(channel: Duplex, options: TakeOptions): Promise<CopyNote> {
     bytesReceived += next.bytes;
     onProgress({ bytesCompared: bytesReceived, bytesToCompare: began.bytes, bytesReceived });
   }
-  await syncTree(to);
   await directory.complete(note);
   return note;
 }

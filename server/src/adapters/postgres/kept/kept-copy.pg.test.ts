@@ -110,12 +110,8 @@ describe('a copy that a replica keeps', () => {
     const other = await executorOf(killed, false);
     const directory = new KeptDirectory(dirname(killed.data));
     await directory.open(cluster);
-    const maker = createCopyMaker({
-      directory,
-      socketDir: killed.socketDir,
-      cluster,
-      bytesPerSecondMax: () => null,
-    });
+    const options = { socketDir: killed.socketDir, cluster, bytesPerSecondMax: () => null };
+    const maker = createCopyMaker({ ...options, directory });
     // Files are copied while statements are executed; numbers that are drawn behind the copy's checkpoint are those that the WAL has ahead.
     await execute(other.executor, log, 10);
     const [begun] = await Promise.all([
@@ -159,7 +155,24 @@ describe('a copy that a replica keeps', () => {
     await reopened.settled();
     const last = await executorOf(killed, false);
     expect(last.started).toEqual({ code: 'exact', pointer: restsAgainAt });
+    // It goes on where the copy ends, and so the copy goes further.
+    const again = createCopyMaker({ ...options, directory: reopened });
+    await again.resume();
+    expect(again.canGoFurther).toBe(true);
     await execute(last.executor, log);
+    expect(await last.executor.rest()).toBe(true);
+    const once = await again.further();
+    await once!.atRest(last.executor.pointer);
+    expect(await once!.complete()).toMatchObject({ slot: log.length });
+    again.lost();
+    await last.executor.stop();
+    await killed.stop('immediate');
+    await reopened.install(await chooseLaunchUser());
+    await killed.start();
+    await setSequences(killed.socketDir, (await reopened.installed())!.sequences);
+    const third = await executorOf(killed, false);
+    expect(third.started).toEqual({ code: 'exact', pointer: log.length });
+    await third.executor.stop();
     expect(await contents(killed)).toEqual(await contents(whole));
   });
 

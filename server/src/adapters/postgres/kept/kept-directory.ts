@@ -81,8 +81,9 @@ export class KeptDirectory {
     await mkdir(dirname(this.making), { recursive: true, mode: 0o700 });
   }
 
-  /** What was made is whole, and durable but for this. */
+  /** What was made is whole. */
   async complete(note: CopyNote): Promise<void> {
+    await syncTree(this.making);
     await writeNote(this.making, note);
     const parent = dirname(this.kept);
     await syncPath(dirname(this.making));

@@ -5,17 +5,18 @@
  * started on it replays the WAL to its end, which is that moment. At a later one the copy goes further by the WAL that has come since, which costs little; a slot keeps that, up to a bound.
  * Invariant: what is called complete has been durable before.
  */
-import { mkdir, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Client } from 'pg';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { BegunCopy, CopyMaker } from '../../../ports/kept-copy.ts';
-import { formatLsn, type Lsn, parseLsn, type Timeline } from '../../../wal/lsn.ts';
-import { syncPath } from '../../file-system.ts';
+import { formatLsn, type Lsn, parseLsn, type Timeline, walPageBytes } from '../../../wal/lsn.ts';
 import { connectPg } from '../pg-client.ts';
-import { type BackupSession, startBackup } from '../copy/backup-session.ts';
+import { type BackupSession, keepWal, startBackup, type WalKeeper } from '../copy/backup-session.ts';
+import { readControlFacts } from '../copy/control-file.ts';
 import { controlFile, labelFile } from '../copy/file-class.ts';
 import { createPacer } from '../copy/pacer.ts';
-import { appendWal, copyWal } from './copied-wal.ts';
+import { appendWal, copyWal, walBegin } from './copied-wal.ts';
 import { copyDatabaseFiles, type CopiedFiles, copyOne } from './copy-files.ts';
 import { readSequences } from './exact-sequences.ts';
 import type { CopyNote, KeptDirectory } from './kept-directory.ts';
@@ -39,8 +40,29 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
   let base: Base | null = null;
 
   function lost(): void {
-    base?.backup.close();
+    base?.keeper.close();
     base = null;
+  }
+
+  async function resume(): Promise<void> {
+    const wal = directory.note?.wal;
+    if (base !== null || wal === undefined) return;
+    const redo = await walBegin(directory.keptData);
+    const { system } = readControlFacts(await readFile(join(directory.keptData, controlFile)));
+    const client = await connectPg({ socketDir, database: 'postgres' });
+    try {
+      const now = await standing(client);
+      const end = parseLsn(wal.end);
+      if (redo === null || now.system !== system || now.timeline !== wal.timeline || now.flushed < end)
+        throw new Error('the copy that is kept is of another life of the database');
+      // What was last on its page may never have been whole, and is written anew.
+      const from = (end - (end % walPageBytes)) as Lsn;
+      const timeline = wal.timeline as Timeline;
+      base = { keeper: await keepWal(client), redo, timeline, end: from, bytesTotal: now.bytesTotal };
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
+    }
   }
 
   async function begin(signal: AbortSignal): Promise<BegunCopy> {
@@ -61,7 +83,6 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
       await copyOne(join(data, controlFile), join(making, controlFile));
       const { label, stop, redo, timeline } = await backup.stop();
       await writeFile(join(making, labelFile), label, { mode: 0o600 });
-      await syncPath(join(making, labelFile));
       return begun({ backup, files, stop, redo, timeline });
     } catch (error) {
       if (backup === null) void client.end().catch(() => undefined);
@@ -90,7 +111,7 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
           throw error;
         }
         before = { ...files, directory: directory.keptData };
-        base = { backup, redo, timeline, end: rest.end };
+        base = { keeper: backup, redo, timeline, end: rest.end, bytesTotal: backup.bytesTotal };
         return { slot: rest.slot, bytesCopied: files.bytesCopied, bytesKept: files.bytesKept };
       },
       async giveUp() {
@@ -103,9 +124,9 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
   async function further(): Promise<BegunCopy | null> {
     const from = base;
     if (from === null) return null;
-    const { backup, redo, timeline } = from;
+    const { keeper, redo, timeline, bytesTotal } = from;
     const walBytes = (await flushedTo(socketDir)) - redo;
-    if (walBytes > Math.max(walBytesMax, backup.bytesTotal)) {
+    if (walBytes > Math.max(walBytesMax, bytesTotal)) {
       lost();
       return null;
     }
@@ -119,7 +140,7 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
         const { slot, end } = rest;
         try {
           await appendWal(directory.data, { to: directory.keptData, timeline }, from.end, end);
-          await backup.assertWalKept();
+          await keeper.assertWalKept();
           await directory.goFurther(noteAt(rest, timeline));
         } catch (error) {
           lost();
@@ -139,7 +160,11 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
   return {
     begin,
     further,
+    resume,
     lost,
+    get hasCopy() {
+      return directory.note !== null;
+    },
     get canGoFurther() {
       return base !== null;
     },
@@ -147,11 +172,13 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
 }
 
 interface Base {
-  readonly backup: BackupSession;
+  readonly keeper: WalKeeper;
   readonly redo: Lsn;
   readonly timeline: Timeline;
   /** Of the WAL that goes with it. */
   readonly end: Lsn;
+  /** Of all databases, without the WAL. */
+  readonly bytesTotal: number;
 }
 
 interface Rest {
@@ -171,6 +198,22 @@ interface Backup {
   readonly stop: Lsn;
   readonly redo: Lsn;
   readonly timeline: Timeline;
+}
+
+interface Standing {
+  readonly system: bigint;
+  readonly timeline: number;
+  readonly flushed: Lsn;
+  readonly bytesTotal: number;
+}
+
+async function standing(client: Client): Promise<Standing> {
+  const { rows } = await client.query<{ system: string; timeline: number; lsn: string; bytes: string }>(
+    `SELECT system_identifier::text AS system, timeline_id AS timeline, pg_current_wal_flush_lsn()::text AS lsn,
+       (SELECT sum(pg_database_size(oid)) FROM pg_database)::text AS bytes FROM pg_control_system(), pg_control_checkpoint()`,
+  );
+  const { system, timeline, lsn, bytes } = rows[0]!;
+  return { system: BigInt(system), timeline, flushed: parseLsn(lsn), bytesTotal: Number(bytes) };
 }
 
 /** What was committed last has been waited for. */
