@@ -27,14 +27,23 @@ using apache::thrift::transport::TTransportException;
 
 namespace {
 
+// For connecting, with TLS, and until the replica says its version: one that is frozen does not.
 constexpr auto connectTimeout = std::chrono::seconds(3);
 constexpr auto between = std::chrono::milliseconds(200);
 
 // This replica cannot say now: the same request, with the same handle, at the next one.
 const std::set<std::string> elsewhere = {"08001", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300"};
 
-// No replica has the session, or the next one has not.
+// Of these, the ones that say that the request was not executed.
+const std::set<std::string> notExecuted = {"08001", "57P03", "57P05", "53300"};
+
+// No replica has the session, or the next one has not; names of requests are known all the same.
 const std::string sessionGone = "08003";
+
+// No replica has the session, and its names are gone with it.
+const std::string namesGone = "RQ002";
+
+const std::string outcomeUnknown = "08007";
 
 // Nothing was done: the same again.
 const std::set<std::string> notDone = {"40001", "40P01"};
@@ -69,6 +78,22 @@ Cell arrived(const std::string& text) {
 bool isLost(const TException& error) {
   return dynamic_cast<const TTransportException*>(&error) != nullptr ||
          dynamic_cast<const TProtocolException*>(&error) != nullptr;
+}
+
+bool isGone(const std::string& state) { return state == sessionGone || state == namesGone; }
+
+// An earlier attempt may have taken effect, and nobody knows any more.
+stubs::DBException unknown(const TException& why) {
+  stubs::DBException error;
+  error.__set_errorCode(static_cast<int32_t>(std::stol(outcomeUnknown, nullptr, 36)));
+  error.__set_message("it is not known whether the request took effect");
+  error.__set_details(outcomeUnknown + "\nDETAIL: " + why.what());
+  return error;
+}
+
+void setTimeouts(TSocket& socket, std::chrono::milliseconds timeout) {
+  socket.setRecvTimeout(static_cast<int>(timeout.count()));
+  socket.setSendTimeout(static_cast<int>(timeout.count()));
 }
 
 // Whoever answers is not whom it is to be: another attempt would not help.
@@ -145,18 +170,18 @@ void Client::transaction(const std::function<void(const Run& run)>& work) {
   };
   insist([&] {
     const auto beginName = nextSeqId();
-    call([&](Link& link, const Handle& handle) { link.stubs.begin_txn(handle.named(beginName)); });
+    call(false, [&](Link& link, const Handle& handle) { link.stubs.begin_txn(handle.named(beginName)); });
     try {
       work(run);
     } catch (const TException& error) {
-      if (!isLost(error) && stateOf(error) != sessionGone) rollBack();
+      if (!isLost(error) && !isGone(stateOf(error))) rollBack();
       throw;
     } catch (...) {
       rollBack();
       throw;
     }
     try {
-      call([&](Link& link, const Handle& handle) { link.stubs.commit_txn(handle.named(commitName)); });
+      call(true, [&](Link& link, const Handle& handle) { link.stubs.commit_txn(handle.named(commitName)); });
     } catch (const stubs::DBException& error) {
       if (stateOf(error) != doneBefore) throw;
     }
@@ -167,7 +192,7 @@ void Client::rollBack() {
   if (!handle_) return;
   const auto name = nextSeqId();
   try {
-    call([&](Link& link, const Handle& handle) { link.stubs.rollback_txn(handle.named(name)); });
+    call(false, [&](Link& link, const Handle& handle) { link.stubs.rollback_txn(handle.named(name)); });
   } catch (const TException&) {
     // It has ended otherwise.
   }
@@ -183,9 +208,9 @@ void Client::insist(const std::function<void()>& attempt) {
     } catch (const stubs::DBException& error) {
       const auto state = stateOf(error);
       // In a transaction: what it was answered is lost, and its transaction was rolled back.
-      const bool isAgain = state == sessionGone || state == doneBefore || notDone.count(state) > 0;
+      const bool isAgain = isGone(state) || state == doneBefore || notDone.count(state) > 0;
       if (!isAgain || std::chrono::steady_clock::now() > deadline_) throw;
-      if (state == sessionGone) handle_.reset();
+      if (isGone(state)) handle_.reset();
     }
     retries_ += 1;
     std::this_thread::sleep_for(between);
@@ -193,16 +218,24 @@ void Client::insist(const std::function<void()>& attempt) {
 }
 
 // One request, by its name and with its handle, at one replica after the other until it is answered.
-void Client::call(const std::function<void(Link& link, const Handle& handle)>& request) {
+// One that takes effect by itself fails with 08007, and is not repeated, where it may have and that is not to be found out any more.
+void Client::call(bool takesEffect, const std::function<void(Link& link, const Handle& handle)>& request) {
+  bool isUnsure = false;
   for (;;) {
+    bool isAsked = false;
     try {
       if (!link_) link_ = connect();
       if (!handle_) handle_ = open();
+      isAsked = true;
       request(*link_, *handle_);
       return;
     } catch (const TException& error) {
-      const bool isElsewhere = isLost(error) || elsewhere.count(stateOf(error)) > 0;
-      if (isRefused(error) || !isElsewhere || std::chrono::steady_clock::now() > deadline_) throw;
+      const auto state = stateOf(error);
+      const bool isElsewhere = !isRefused(error) && (isLost(error) || elsewhere.count(state) > 0);
+      isUnsure = isUnsure || (isAsked && isElsewhere && notExecuted.count(state) == 0);
+      const bool isOver = !isElsewhere || std::chrono::steady_clock::now() > deadline_;
+      if (isOver && takesEffect && isUnsure && (isElsewhere || state == namesGone)) throw unknown(error);
+      if (isOver) throw;
       link_.reset();
       at_ += 1;
     }
@@ -215,7 +248,7 @@ Result Client::ask(const std::string& name, const std::string& query, const Cell
   std::vector<std::string> cells;
   for (const auto& param : params) cells.push_back(travelling(param));
   stubs::ResultSet found;
-  call([&](Link& link, const Handle& handle) {
+  call(!isInTransaction, [&](Link& link, const Handle& handle) {
     if (isInTransaction) link.stubs.execute_sql_txn(found, handle.named(name), query, cells);
     else link.stubs.execute_sql(found, handle.named(name), query, cells);
   });
@@ -231,8 +264,11 @@ std::unique_ptr<Client::Link> Client::connect() const {
   const auto& place = replicas_[at_ % replicas_.size()];
   const auto colon = place.rfind(':');
   if (colon == std::string::npos) throw std::invalid_argument(place + " is not host:port");
-  auto made = std::make_unique<Link>(socketTo(place.substr(0, colon), std::stoi(place.substr(colon + 1))));
+  const auto socket = socketTo(place.substr(0, colon), std::stoi(place.substr(colon + 1)));
+  auto made = std::make_unique<Link>(socket);
   made->transport->open();
+  made->stubs.get_version();
+  setTimeouts(*socket, answerTimeout);
   return made;
 }
 
@@ -248,10 +284,10 @@ std::unique_ptr<Client::Handle> Client::open() const {
   return opened;
 }
 
-// Statements may take their time: there is no time-out of reading.
 std::shared_ptr<TSocket> Client::socketTo(const std::string& host, int port) const {
   const auto socket = tls_ ? tls_->createSocket(host, port) : std::make_shared<TSocket>(host, port);
   socket->setConnTimeout(static_cast<int>(std::chrono::milliseconds(connectTimeout).count()));
+  setTimeouts(*socket, connectTimeout);
   return socket;
 }
 

@@ -56,12 +56,15 @@ public:
   // For how long a request is tried.
   std::chrono::milliseconds timeout = std::chrono::minutes(1);
 
+  // So long an answer of one replica is waited for.
+  std::chrono::milliseconds answerTimeout = std::chrono::seconds(20);
+
 private:
   struct Link;
   struct Handle;
 
   void insist(const std::function<void()>& attempt);
-  void call(const std::function<void(Link& link, const Handle& handle)>& request);
+  void call(bool takesEffect, const std::function<void(Link& link, const Handle& handle)>& request);
   Result ask(const std::string& name, const std::string& query, const Cells& params, bool isInTransaction);
   void rollBack();
   std::unique_ptr<Link> connect() const;

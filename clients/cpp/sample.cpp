@@ -29,6 +29,7 @@ void count() {
   const auto table = setting("BARISTA_TABLE", "sample_cpp");
   const auto replicas = split(setting("BARISTA_REPLICAS", "127.0.0.1:9000,127.0.0.1:9001,127.0.0.1:9002"));
   barista::Client client(replicas, {"barista", "barista", "barista"}, setting("BARISTA_CA", ""));
+  client.answerTimeout = std::chrono::milliseconds(std::stoi(setting("BARISTA_ANSWER_TIMEOUT_MS", "20000")));
   client.execute("CREATE TABLE IF NOT EXISTS " + table + " (n int, note text)");
   client.execute("CREATE TABLE IF NOT EXISTS " + table + "_sum (total int)");
   client.execute("INSERT INTO " + table + "_sum VALUES (0)");

@@ -20,10 +20,14 @@ import (
 )
 
 const (
+	// For connecting, with TLS, and until the replica says its version: one that is frozen does not.
 	connectTimeout = 3 * time.Second
 	between        = 200 * time.Millisecond
-	// No replica has the session, or the next one has not.
+	// No replica has the session, or the next one has not; names of requests are known all the same.
 	sessionGone = "08003"
+	// No replica has the session, and its names are gone with it.
+	namesGone      = "RQ002"
+	outcomeUnknown = "08007"
 	// It was done before, and its rows are not kept.
 	doneBefore = "RQ001"
 )
@@ -32,6 +36,9 @@ const (
 var elsewhere = map[string]bool{
 	"08001": true, "08006": true, "08007": true, "57P01": true, "57P02": true, "57P03": true, "57P05": true, "53300": true,
 }
+
+// Of these, the ones that say that the request was not executed.
+var notExecuted = map[string]bool{"08001": true, "57P03": true, "57P05": true, "53300": true}
 
 // Nothing was done: the same again.
 var notDone = map[string]bool{"40001": true, "40P01": true}
@@ -68,6 +75,14 @@ func stateOf(err error) string {
 	return told.GetDetails()[:5]
 }
 
+// unknown: an earlier attempt may have taken effect, and nobody knows any more.
+func unknown(why error) error {
+	code, _ := strconv.ParseInt(outcomeUnknown, 36, 32)
+	number, message := int32(code), "it is not known whether the request took effect"
+	details := outcomeUnknown + "\nDETAIL: " + why.Error()
+	return &barista.DBException{ErrorCode: &number, Message: &message, Details: &details}
+}
+
 // isLost: the connection broke, or never was.
 func isLost(err error) bool {
 	var transport thrift.TTransportException
@@ -101,9 +116,9 @@ type Client struct {
 	User, Password, Database string
 	// nil: without TLS.
 	TLS *tls.Config
-	// For how long a request is tried.
-	Timeout time.Duration
-	Retries int
+	// For how long a request is tried, and how long an answer of one replica is waited for.
+	Timeout, AnswerTimeout time.Duration
+	Retries                int
 
 	clientID  string
 	lastSeqID int
@@ -112,6 +127,8 @@ type Client struct {
 	// The connection to a replica, and the handle, which may be good at the others, too.
 	link *link
 	con  *barista.Connection
+	// The request itself was sent: what becomes of it is unknown until it is answered.
+	isAsked bool
 }
 
 // NewClient has no connection yet. `caFile`: whose certificates are believed; empty: without TLS.
@@ -122,7 +139,7 @@ func NewClient(replicas []string, user, password, database, caFile string) (*Cli
 	}
 	client := &Client{
 		Replicas: replicas, User: user, Password: password, Database: database,
-		Timeout: time.Minute, clientID: fmt.Sprintf("%x", id), lastSeqID: 1,
+		Timeout: time.Minute, AnswerTimeout: 20 * time.Second, clientID: fmt.Sprintf("%x", id), lastSeqID: 1,
 	}
 	if caFile == "" {
 		return client, nil
@@ -163,16 +180,16 @@ func (c *Client) Transaction(work func(run Run) error) error {
 		return c.ask(c.nextSeqID(), query, params, true)
 	}
 	return c.insist(func() error {
-		if err := c.end(c.nextSeqID(), (*barista.BaristaClient).BeginTxn); err != nil {
+		if err := c.end(c.nextSeqID(), false, (*barista.BaristaClient).BeginTxn); err != nil {
 			return err
 		}
 		if err := work(run); err != nil {
-			if c.con != nil && stateOf(err) != sessionGone && !isLost(err) {
-				_ = c.end(c.nextSeqID(), (*barista.BaristaClient).RollbackTxn)
+			if c.con != nil && !isGone(stateOf(err)) && !isLost(err) {
+				_ = c.end(c.nextSeqID(), false, (*barista.BaristaClient).RollbackTxn)
 			}
 			return err
 		}
-		err := c.end(commitName, (*barista.BaristaClient).CommitTxn)
+		err := c.end(commitName, true, (*barista.BaristaClient).CommitTxn)
 		if stateOf(err) == doneBefore {
 			return nil
 		}
@@ -184,7 +201,7 @@ func (c *Client) Transaction(work func(run Run) error) error {
 func (c *Client) Close() {
 	c.deadline = time.Now().Add(c.Timeout)
 	if c.con != nil {
-		_ = c.end("", (*barista.BaristaClient).CloseConnection)
+		_ = c.end("", false, (*barista.BaristaClient).CloseConnection)
 	}
 	c.leave()
 	c.con = nil
@@ -193,6 +210,10 @@ func (c *Client) Close() {
 func (c *Client) nextSeqID() string {
 	c.lastSeqID++
 	return strconv.Itoa(c.lastSeqID)
+}
+
+func isGone(state string) bool {
+	return state == sessionGone || state == namesGone
 }
 
 // Again as a whole, where nothing was done, or where it was is gone.
@@ -205,11 +226,11 @@ func (c *Client) insist(attempt func() error) error {
 		}
 		state := stateOf(err)
 		// In a transaction: what it was answered is lost, and its transaction was rolled back.
-		isAgain := state == sessionGone || state == doneBefore || notDone[state]
+		isAgain := isGone(state) || state == doneBefore || notDone[state]
 		if !isAgain || time.Now().After(c.deadline) {
 			return err
 		}
-		if state == sessionGone {
+		if isGone(state) {
 			c.con = nil
 		}
 		c.Retries++
@@ -218,11 +239,19 @@ func (c *Client) insist(attempt func() error) error {
 }
 
 // One request, by its name and with its handle, at one replica after the other until it is answered.
-func (c *Client) call(name string, method func(*barista.BaristaClient, *barista.Connection) error) error {
+// One that takes effect by itself fails with 08007, and is not repeated, where it may have and that is not to be found out any more.
+func (c *Client) call(name string, takesEffect bool, method func(*barista.BaristaClient, *barista.Connection) error) error {
+	isUnsure := false
 	for {
 		err := c.attempt(name, method)
-		isElsewhere := isLost(err) || elsewhere[stateOf(err)]
-		if isRefused(err) || !isElsewhere || time.Now().After(c.deadline) {
+		state := stateOf(err)
+		isElsewhere := !isRefused(err) && (isLost(err) || elsewhere[state])
+		isUnsure = isUnsure || c.isAsked && isElsewhere && !notExecuted[state]
+		isOver := !isElsewhere || time.Now().After(c.deadline)
+		if isOver && takesEffect && isUnsure && (isElsewhere || state == namesGone) {
+			return unknown(err)
+		}
+		if isOver {
 			return err
 		}
 		c.leave()
@@ -233,6 +262,7 @@ func (c *Client) call(name string, method func(*barista.BaristaClient, *barista.
 }
 
 func (c *Client) attempt(name string, method func(*barista.BaristaClient, *barista.Connection) error) error {
+	c.isAsked = false
 	if err := c.connect(); err != nil {
 		return err
 	}
@@ -250,6 +280,7 @@ func (c *Client) attempt(name string, method func(*barista.BaristaClient, *baris
 	if name != "" {
 		con.SeqID = &name
 	}
+	c.isAsked = true
 	return method(c.link.stubs, &con)
 }
 
@@ -259,7 +290,7 @@ func (c *Client) ask(name, query string, params [][]byte, isInTransaction bool) 
 		cells[i] = cellOf(param)
 	}
 	var found *barista.ResultSet
-	err := c.call(name, func(stubs *barista.BaristaClient, con *barista.Connection) (err error) {
+	err := c.call(name, !isInTransaction, func(stubs *barista.BaristaClient, con *barista.Connection) (err error) {
 		if isInTransaction {
 			found, err = stubs.ExecuteSqlTxn(context.Background(), con, query, cells)
 		} else {
@@ -281,8 +312,8 @@ func (c *Client) ask(name, query string, params [][]byte, isInTransaction bool) 
 	return result, nil
 }
 
-func (c *Client) end(name string, method func(*barista.BaristaClient, context.Context, *barista.Connection) error) error {
-	return c.call(name, func(stubs *barista.BaristaClient, con *barista.Connection) error {
+func (c *Client) end(name string, takesEffect bool, method func(*barista.BaristaClient, context.Context, *barista.Connection) error) error {
+	return c.call(name, takesEffect, func(stubs *barista.BaristaClient, con *barista.Connection) error {
 		return method(stubs, context.Background(), con)
 	})
 }
@@ -291,8 +322,7 @@ func (c *Client) connect() error {
 	if c.link != nil {
 		return nil
 	}
-	// Statements may take their time: there is no time-out of reading.
-	settings := &thrift.TConfiguration{ConnectTimeout: connectTimeout, TLSConfig: c.TLS}
+	settings := &thrift.TConfiguration{ConnectTimeout: connectTimeout, SocketTimeout: connectTimeout, TLSConfig: c.TLS}
 	place := c.Replicas[c.at%len(c.Replicas)]
 	var socket thrift.TTransport = thrift.NewTSocketConf(place, settings)
 	if c.TLS != nil {
@@ -306,6 +336,11 @@ func (c *Client) connect() error {
 		return thrift.NewTTransportExceptionFromError(err)
 	}
 	stubs := barista.NewBaristaClientFactory(transport, thrift.NewTBinaryProtocolFactoryConf(settings))
+	if _, err := stubs.GetVersion(context.Background()); err != nil {
+		transport.Close()
+		return err
+	}
+	settings.SocketTimeout = c.AnswerTimeout
 	c.link = &link{stubs, transport}
 	return nil
 }

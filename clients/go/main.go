@@ -35,6 +35,11 @@ func count() error {
 		return err
 	}
 	defer client.Close()
+	waitMs, err := strconv.Atoi(setting("BARISTA_ANSWER_TIMEOUT_MS", "20000"))
+	if err != nil {
+		return err
+	}
+	client.AnswerTimeout = time.Duration(waitMs) * time.Millisecond
 	for _, query := range []string{
 		"CREATE TABLE IF NOT EXISTS " + table + " (n int, note text)",
 		"CREATE TABLE IF NOT EXISTS " + table + "_sum (total int)",

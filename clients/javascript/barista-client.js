@@ -11,12 +11,18 @@ const { Connection, ConnectionParams, DBException } = require('./gen/barista_typ
 
 /** This replica cannot say now: the same request, with the same handle, at the next one. */
 const elsewhere = new Set(['08001', '08006', '08007', '57P01', '57P02', '57P03', '57P05', '53300']);
-/** No replica has the session, or the next one has not. */
+/** Of these, the ones that say that the request was not executed. */
+const notExecuted = new Set(['08001', '57P03', '57P05', '53300']);
+/** No replica has the session, or the next one has not; names of requests are known all the same. */
 const sessionGone = '08003';
+/** No replica has the session, and its names are gone with it. */
+const namesGone = 'RQ002';
+const outcomeUnknown = '08007';
 /** Nothing was done: the same again. */
 const notDone = new Set(['40001', '40P01']);
 /** It was done before, and its rows are not kept. */
 const doneBefore = 'RQ001';
+/** For connecting, with TLS, and until the replica says its version: one that is frozen does not. */
 const connectTimeoutMs = 3_000;
 const betweenMs = 200;
 
@@ -41,13 +47,51 @@ function valueOf(cell) {
 
 const stateOf = (error) => (error instanceof DBException ? (error.details ?? '').slice(0, 5) : null);
 
+/** An earlier attempt may have taken effect, and nobody knows any more. */
+function unknown(why) {
+  const error = new DBException({
+    errorCode: Number.parseInt(outcomeUnknown, 36),
+    message: 'it is not known whether the request took effect',
+    details: `${outcomeUnknown}\nDETAIL: ${why.message}`,
+  });
+  error.cause = why;
+  return error;
+}
+
+/** Who is frozen would not answer the end of a connection, either. */
+function cut(connection) {
+  connection.end();
+  connection.destroy();
+}
+
+async function within(ms, place, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Lost(`${place} does not answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 class BaristaClient {
-  /** `replicas`: [{ host, port }]; `ca`: certificates in PEM that are believed, without them there is no TLS; `timeoutMs`: for how long a request is tried. */
-  constructor({ replicas, user, password, database, ca = null, timeoutMs = 60_000 }) {
+  /** `replicas`: [{ host, port }]; `ca`: certificates in PEM that are believed, without them there is no TLS; `timeoutMs`: for how long a request is tried; `answerTimeoutMs`: so long an answer of one replica is waited for. */
+  constructor({
+    replicas,
+    user,
+    password,
+    database,
+    ca = null,
+    timeoutMs = 60_000,
+    answerTimeoutMs = 20_000,
+  }) {
     this.replicas = replicas;
     this.account = { user, password, database };
     this.ca = ca;
     this.timeoutMs = timeoutMs;
+    this.answerTimeoutMs = answerTimeoutMs;
     this.clientId = randomUUID();
     this.lastSeqId = 1;
     this.at = 0;
@@ -57,6 +101,8 @@ class BaristaClient {
     this.con = null;
     this.deadline = 0;
     this.retries = 0;
+    /** The request itself was sent: what becomes of it is unknown until it is answered. */
+    this.isAsked = false;
   }
 
   /** One statement, by itself. Rows are arrays of Buffer or null; `isRepeated`: it was done at an earlier attempt, whose rows are lost. */
@@ -64,7 +110,7 @@ class BaristaClient {
     const seqId = this.nextSeqId();
     return this.insist(async () => {
       try {
-        return await this.call('execute_sql', seqId, query, params.map(cellOf));
+        return await this.effect('execute_sql', seqId, query, params.map(cellOf));
       } catch (error) {
         if (stateOf(error) !== doneBefore) throw error;
         return { rowCount: 0, rows: [], names: [], types: [], isRepeated: true };
@@ -83,11 +129,11 @@ class BaristaClient {
           this.call('execute_sql_txn', this.nextSeqId(), query, params.map(cellOf)),
         );
       } catch (error) {
-        if (this.con !== null && stateOf(error) !== sessionGone)
+        if (this.con !== null && ![sessionGone, namesGone].includes(stateOf(error)))
           await this.call('rollback_txn', this.nextSeqId()).catch(() => undefined);
         throw error;
       }
-      await this.call('commit_txn', commitId).catch((error) => {
+      await this.effect('commit_txn', commitId).catch((error) => {
         if (stateOf(error) !== doneBefore) throw error;
       });
       return result;
@@ -114,7 +160,7 @@ class BaristaClient {
         return await attempt();
       } catch (error) {
         const state = stateOf(error);
-        const isGone = state === sessionGone;
+        const isGone = state === sessionGone || state === namesGone;
         // In a transaction: what it was answered is lost, and its transaction was rolled back.
         const isAgain = isGone || notDone.has(state) || state === doneBefore;
         if (!isAgain || performance.now() > this.deadline) throw error;
@@ -126,13 +172,27 @@ class BaristaClient {
   }
 
   /** One request, by its name and with its handle, at one replica after the other until it is answered. */
-  async call(method, seqId, ...rest) {
+  call(method, seqId, ...rest) {
+    return this.attempts(false, method, seqId, rest);
+  }
+
+  /** One that takes effect by itself: where it may have, and that is not to be found out any more, it fails with 08007 and is not repeated. */
+  effect(method, seqId, ...rest) {
+    return this.attempts(true, method, seqId, rest);
+  }
+
+  async attempts(takesEffect, method, seqId, rest) {
+    let isUnsure = false;
     for (;;) {
       try {
         return await this.ask(method, seqId, rest);
       } catch (error) {
-        const isElsewhere = error instanceof Lost || elsewhere.has(stateOf(error));
-        if (!isElsewhere || performance.now() > this.deadline) throw error;
+        const state = stateOf(error);
+        const isElsewhere = error instanceof Lost || elsewhere.has(state);
+        isUnsure ||= this.isAsked && isElsewhere && !notExecuted.has(state);
+        const isOver = !isElsewhere || performance.now() > this.deadline;
+        if (isOver && takesEffect && isUnsure && (isElsewhere || state === namesGone)) throw unknown(error);
+        if (isOver) throw error;
         this.leave();
         this.at += 1;
         this.retries += 1;
@@ -142,12 +202,14 @@ class BaristaClient {
   }
 
   async ask(method, seqId, rest) {
+    this.isAsked = false;
     this.link ??= await this.connect();
-    const { stubs, gone } = this.link;
+    const { stubs } = this.link;
     const params = new ConnectionParams({ ...this.account, client_id: this.clientId, seq_id: '1' });
-    this.con ??= await Promise.race([stubs.open_connection(params), gone]);
+    this.con ??= await this.link.answer(stubs.open_connection(params), this.answerTimeoutMs);
     const own = seqId === null ? this.con : new Connection({ ...this.con, seq_id: seqId });
-    const result = await Promise.race([stubs[method](own, ...rest), gone]);
+    this.isAsked = true;
+    const result = await this.link.answer(stubs[method](own, ...rest), this.answerTimeoutMs);
     if (!result) return undefined;
     return {
       rowCount: result.row_count,
@@ -178,11 +240,20 @@ class BaristaClient {
         );
     });
     gone.catch(() => undefined);
-    return { stubs: thrift.createClient(Barista, connection), gone, connection };
+    const stubs = thrift.createClient(Barista, connection);
+    const answer = (promise, ms) => within(ms, `${host}:${port}`, Promise.race([promise, gone]));
+    try {
+      // Calls wait for the connection.
+      await answer(stubs.get_version(), connectTimeoutMs);
+    } catch (error) {
+      cut(connection);
+      throw error;
+    }
+    return { stubs, answer, connection };
   }
 
   leave() {
-    this.link?.connection.end();
+    if (this.link !== null) cut(this.link.connection);
     this.link = null;
   }
 }

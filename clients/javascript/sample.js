@@ -16,7 +16,8 @@ const replicas = (process.env.BARISTA_REPLICAS ?? '127.0.0.1:9000,127.0.0.1:9001
 async function main() {
   const account = { user: 'barista', password: 'barista', database: 'barista' };
   const ca = process.env.BARISTA_CA === undefined ? null : readFileSync(process.env.BARISTA_CA);
-  const client = new BaristaClient({ replicas, ...account, ca });
+  const answerTimeoutMs = Number(process.env.BARISTA_ANSWER_TIMEOUT_MS ?? 20_000);
+  const client = new BaristaClient({ replicas, ...account, ca, answerTimeoutMs });
   await client.execute(`CREATE TABLE IF NOT EXISTS ${table} (n int, note text)`);
   await client.execute(`CREATE TABLE IF NOT EXISTS ${table}_sum (total int)`);
   await client.execute(`INSERT INTO ${table}_sum VALUES (0)`);
@@ -43,6 +44,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(error);
+  console.error(error.message, error);
   process.exitCode = 1;
 });

@@ -21,12 +21,18 @@ from thrift.transport import TSocket, TTransport  # noqa: E402
 
 # This replica cannot say now: the same request, with the same handle, at the next one.
 ELSEWHERE = {"08001", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300"}
-# No replica has the session, or the next one has not.
+# Of these, the ones that say that the request was not executed.
+NOT_EXECUTED = {"08001", "57P03", "57P05", "53300"}
+# No replica has the session, or the next one has not; names of requests are known all the same.
 SESSION_GONE = "08003"
+# No replica has the session, and its names are gone with it.
+NAMES_GONE = "RQ002"
+OUTCOME_UNKNOWN = "08007"
 # Nothing was done: the same again.
 NOT_DONE = {"40001", "40P01"}
 # It was done before, and its rows are not kept.
 DONE_BEFORE = "RQ001"
+# For connecting, with TLS, and until the replica says its version: one that is frozen does not.
 CONNECT_TIMEOUT_MS = 3_000
 BETWEEN_S = 0.2
 
@@ -34,6 +40,12 @@ BETWEEN_S = 0.2
 def state_of(error):
     """The SQLSTATE, or None."""
     return (error.details or "")[:5] if isinstance(error, DBException) else None
+
+
+def unknown(why):
+    """An earlier attempt may have taken effect, and nobody knows any more."""
+    message = "it is not known whether the request took effect"
+    return DBException(int(OUTCOME_UNKNOWN, 36), message, f"{OUTCOME_UNKNOWN}\nDETAIL: {getattr(why, 'message', None) or why}")
 
 
 def cell_of(value):
@@ -78,12 +90,13 @@ class EncryptedSocket(TSocket.TSocket):
 
 
 class BaristaClient:
-    def __init__(self, replicas, user, password, database, timeout_s=60, ca_file=None):
-        """`ca_file`: certificates in PEM that are believed; without it there is no TLS."""
+    def __init__(self, replicas, user, password, database, timeout_s=60, ca_file=None, answer_timeout_s=20):
+        """`ca_file`: certificates in PEM that are believed; without it there is no TLS. `timeout_s`: for how long a request is tried; `answer_timeout_s`: so long an answer of one replica is waited for."""
         self.replicas = replicas
         self.account = {"user": user, "password": password, "database": database}
         self.context = ssl.create_default_context(cafile=ca_file) if ca_file else None
         self.timeout_s = timeout_s
+        self.answer_timeout_s = answer_timeout_s
         self.client_id = str(uuid.uuid4())
         self.last_seq_id = 1
         self.at = 0
@@ -92,6 +105,8 @@ class BaristaClient:
         # The connection to a replica, and the handle, which may be good at the others, too.
         self.link = None
         self.con = None
+        # The request itself was sent: what becomes of it is unknown until it is answered.
+        self.is_asked = False
 
     def execute(self, query, *params):
         """One statement, by itself."""
@@ -100,7 +115,7 @@ class BaristaClient:
 
         def attempt():
             try:
-                return Result(self._call("execute_sql", seq_id, query, cells))
+                return Result(self._effect("execute_sql", seq_id, query, cells))
             except DBException as error:
                 if state_of(error) != DONE_BEFORE:
                     raise
@@ -121,11 +136,11 @@ class BaristaClient:
             try:
                 result = work(run)
             except BaseException as error:
-                if state_of(error) != SESSION_GONE:
+                if state_of(error) not in (SESSION_GONE, NAMES_GONE):
                     self._roll_back()
                 raise
             try:
-                self._call("commit_txn", commit_id)
+                self._effect("commit_txn", commit_id)
             except DBException as error:
                 if state_of(error) != DONE_BEFORE:
                     raise
@@ -163,16 +178,25 @@ class BaristaClient:
             except DBException as error:
                 state = state_of(error)
                 # In a transaction: what it was answered is lost, and its transaction was rolled back.
-                is_again = state == SESSION_GONE or state in NOT_DONE or state == DONE_BEFORE
+                is_gone = state in (SESSION_GONE, NAMES_GONE)
+                is_again = is_gone or state in NOT_DONE or state == DONE_BEFORE
                 if not is_again or time.monotonic() > self.deadline:
                     raise
-                if state == SESSION_GONE:
+                if is_gone:
                     self.con = None
                 self.retries += 1
                 time.sleep(BETWEEN_S)
 
     def _call(self, method, seq_id, *rest):
         """One request, by its name and with its handle, at one replica after the other until it is answered."""
+        return self._attempts(False, method, seq_id, rest)
+
+    def _effect(self, method, seq_id, *rest):
+        """One that takes effect by itself: where it may have, and that is not to be found out any more, it fails with 08007 and is not repeated."""
+        return self._attempts(True, method, seq_id, rest)
+
+    def _attempts(self, takes_effect, method, seq_id, rest):
+        is_unsure = False
         while True:
             try:
                 return self._ask(method, seq_id, rest)
@@ -181,7 +205,11 @@ class BaristaClient:
                 raise
             except (TException, OSError, EOFError) as error:
                 state = state_of(error)
-                if not (state is None or state in ELSEWHERE) or time.monotonic() > self.deadline:
+                is_elsewhere = state is None or state in ELSEWHERE
+                is_unsure = is_unsure or (self.is_asked and is_elsewhere and state not in NOT_EXECUTED)
+                if not is_elsewhere or time.monotonic() > self.deadline:
+                    if takes_effect and is_unsure and (is_elsewhere or state == NAMES_GONE):
+                        raise unknown(error) from error
                     raise
                 self._leave()
                 self.at += 1
@@ -189,6 +217,7 @@ class BaristaClient:
                 time.sleep(BETWEEN_S)
 
     def _ask(self, method, seq_id, rest):
+        self.is_asked = False
         if self.link is None:
             self.link = self._connect()
         stubs, _ = self.link
@@ -198,6 +227,7 @@ class BaristaClient:
         con = self.con
         if seq_id is not None:
             con = Connection(con.client_id, seq_id, con.user, con.database)
+        self.is_asked = True
         return getattr(stubs, method)(con, *rest)
 
     def _connect(self):
@@ -207,9 +237,10 @@ class BaristaClient:
         transport = TTransport.TFramedTransport(socket)
         try:
             transport.open()
-            # Statements may take their time.
-            socket.setTimeout(None)
-            return Barista.Client(TBinaryProtocol.TBinaryProtocol(transport)), transport
+            stubs = Barista.Client(TBinaryProtocol.TBinaryProtocol(transport))
+            stubs.get_version()
+            socket.setTimeout(self.answer_timeout_s * 1000)
+            return stubs, transport
         except BaseException:
             transport.close()
             raise

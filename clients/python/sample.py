@@ -16,7 +16,14 @@ REPLICAS = [(host, int(port)) for host, port in (place.split(":") for place in P
 
 
 def main():
-    client = BaristaClient(REPLICAS, user="barista", password="barista", database="barista", ca_file=os.environ.get("BARISTA_CA"))
+    client = BaristaClient(
+        REPLICAS,
+        user="barista",
+        password="barista",
+        database="barista",
+        ca_file=os.environ.get("BARISTA_CA"),
+        answer_timeout_s=int(os.environ.get("BARISTA_ANSWER_TIMEOUT_MS", "20000")) / 1000,
+    )
     client.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} (n int, note text)")
     client.execute(f"CREATE TABLE IF NOT EXISTS {TABLE}_sum (total int)")
     client.execute(f"INSERT INTO {TABLE}_sum VALUES (0)")

@@ -16,7 +16,7 @@ import { childrenOf, isAlive, signalAll } from '../nemesis/processes.ts';
 import { BIN, freePorts, isWhole } from './local-cluster.ts';
 
 const HOST = '127.0.0.1';
-const PORTS_EACH = 3;
+const PORTS_EACH = 4;
 const IDS = ['r1', 'r2', 'r3'] as const;
 const settleMs = 240_000;
 const lookMs = 50;
@@ -26,7 +26,11 @@ const answerMs = 5000;
 export type CommonSettings = Pick<
   ReplicaConfigInput,
   'payload' | 'snapshot' | 'bounds' | 'verify' | 'postgres' | 'archive' | 'backup'
->;
+> & {
+  /** For its clients, of SQL and of Thrift. */
+  readonly clientTls?: NonNullable<ReplicaConfigInput['pgwire']['tls']>;
+  readonly isThriftServed?: boolean;
+};
 
 export interface GroupOptions {
   readonly settings: CommonSettings;
@@ -129,7 +133,14 @@ export class ServedGroup {
     return this.basePort + IDS.findIndex((each) => each === id);
   }
 
-  private configOf(id: string, settings: CommonSettings): ReplicaConfigInput {
+  thriftPort(id: string): number {
+    return this.pgwirePort(id) + 3 * IDS.length;
+  }
+
+  private configOf(
+    id: string,
+    { clientTls, isThriftServed = false, ...settings }: CommonSettings,
+  ): ReplicaConfigInput {
     const file = (name: string): string => join(this.certificates, name);
     const peerTls = {
       certificate: file(`${id}.crt`),
@@ -150,7 +161,8 @@ export class ServedGroup {
       peerListen: { port: this.basePort + IDS.length + at },
       clusterSecret: this.secret,
       ...(this.tls ? { peerTls } : {}),
-      pgwire: { port: this.basePort + at },
+      pgwire: { port: this.basePort + at, ...(clientTls === undefined ? {} : { tls: clientTls }) },
+      ...(isThriftServed ? { thrift: { port: this.thriftPort(id) } } : {}),
       http: { port: this.httpPort(id) },
       bootstrap: { password: 'barista' },
       ...settings,

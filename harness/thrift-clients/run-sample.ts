@@ -1,5 +1,5 @@
 /**
- * Builds one sample client in a copy of clients/, runs it against a cluster whose leader is killed in the middle, and says what is not as it must be.
+ * Builds one sample client in a copy of clients/, runs it against a cluster of which a replica is struck in the middle, and says what is not as it must be.
  *
  * Responsible for: the copy, the process, and the books: each number once, the sum, NULLs.
  */
@@ -14,11 +14,11 @@ import { commandOutput } from '../suites/command-output.ts';
 import type { SampleClient } from './sample-client.ts';
 
 export interface SampleCluster {
-  /** Those for Thrift clients, the leader's first. */
+  /** Those for Thrift clients, in the order in which they are tried. */
   readonly places: readonly string[];
   readonly sql: SqlTarget;
-  /** Returns when it is dead. */
-  killLeader(): Promise<void>;
+  /** When half is done. Returns when it has happened; null: nothing is to happen. */
+  readonly strike: (() => Promise<void>) | null;
 }
 
 const steps = 40;
@@ -70,40 +70,64 @@ export interface SampleReport {
   readonly seconds: number;
 }
 
-export async function runSample(
+export interface SampleRun {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+  readonly seconds: number;
+}
+
+/** Runs it as it is. `settings`: of its environment. */
+export async function startSample(
   client: SampleClient,
   { directory }: BuiltSample,
-  cluster: SampleCluster,
+  settings: Readonly<Record<string, string>>,
   signal: AbortSignal,
-): Promise<SampleReport> {
+  onLine: (line: string) => void = () => undefined,
+): Promise<SampleRun> {
   const started = performance.now();
   const [command, ...args] = client.run;
-  const table = `sample_${client.name}`;
   const child = spawn(command, args, {
     cwd: directory,
-    env: { ...process.env, BARISTA_REPLICAS: cluster.places.join(','), BARISTA_TABLE: table },
+    env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
     signal,
   });
   const lines: string[] = [];
-  let killed: Promise<string | null> | null = null;
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
-      if (line === 'half') killed ??= whyNot(cluster.killLeader());
+      onLine(line);
     });
   }
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
+  return { code, lines, seconds: (performance.now() - started) / 1000 };
+}
+
+/** `settings`: of its environment, besides where and in which table. */
+export async function runSample(
+  client: SampleClient,
+  built: BuiltSample,
+  cluster: SampleCluster,
+  signal: AbortSignal,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<SampleReport> {
+  const { strike, places } = cluster;
+  const table = settings['BARISTA_TABLE'] ?? `sample_${client.name}`;
+  let struck: Promise<string | null> | null = null;
+  const all = { BARISTA_REPLICAS: places.join(','), BARISTA_TABLE: table, ...settings };
+  const { code, lines, seconds } = await startSample(client, built, all, signal, (line) => {
+    if (line === 'half' && strike !== null) struck ??= whyNot(strike());
+  });
   const complaints: string[] = [];
   const [, done = '', retries = '0', begun = '0'] = told.exec(lines.at(-1) ?? '') ?? [];
   if (code !== 0) complaints.push(`it ended with ${code}: ${lines.slice(-30).join('\n')}`);
   else if (Number(done) !== steps) complaints.push(`it tells of ${done} steps: ${lines.join('\n')}`);
-  const failed = await (killed as Promise<string | null> | null);
-  if (killed === null) complaints.push('it never was half done: the leader was not killed');
-  else if (failed !== null) complaints.push(failed);
+  const failed = await (struck as Promise<string | null> | null);
+  if (struck === null && strike !== null) complaints.push('it never was half done: nothing was struck');
+  if (failed !== null) complaints.push(failed);
   if (code === 0) {
     const own = lines.at(-2);
     const due = [steps, steps, steps / 2, '\\N', sum].join(' ');
@@ -114,7 +138,7 @@ export async function runSample(
     complaints,
     retries: Number(retries),
     begun: Number(begun),
-    seconds: (performance.now() - started) / 1000,
+    seconds,
   };
 }
 

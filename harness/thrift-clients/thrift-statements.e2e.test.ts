@@ -7,14 +7,16 @@ import {
   TestClient,
 } from '../../server/src/gateways/thrift/testing/thrift-client.ts';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
-import { buildSample, runSample } from './run-sample.ts';
+import { LossyPlaces } from './lossy-places.ts';
+import { runSample, startSample } from './run-sample.ts';
 import { sampleClients } from './sample-client.ts';
-import { isSkipped, reviveAll, sampleCluster } from './sample-clusters.ts';
+import { BuiltSamples, impatient, isSkipped, reviveAll, sampleCluster } from './sample-clusters.ts';
 import { ReplicaClients } from '../e2e/replica-clients.ts';
 
 let cluster: LocalCluster;
 let sql: ReplicaClients;
 const clients: TestClient[] = [];
+const samples = new BuiltSamples();
 
 beforeAll(async () => {
   cluster = await startCluster({ thrift: true, args: ['--payload=statements', '--no-dashboard'] });
@@ -24,6 +26,7 @@ afterAll(async () => {
   for (const client of clients) client.close();
   await sql?.end();
   await cluster?.stop();
+  await samples.remove();
 }, 60_000);
 
 async function connect(replica: number): Promise<TestClient> {
@@ -122,21 +125,62 @@ it('a transaction goes on when the leader, where it was opened, is killed betwee
   expect((await back.sql(con, 'SELECT sum(balance) FROM account')).rows).toEqual([['200']]);
 });
 
-describe('a sample client goes on in the middle of its transaction when the leader that it is connected to is killed', () => {
+it('a request that has a name hears that names are gone where its session is', async () => {
+  const [one, two] = [await connect(0), await connect(1)];
+  const con = await one.open(params());
+  await one.sql(named(con, '2'), 'SELECT 1');
+  await two.call('close_connection', { 1: con });
+  for (const client of [one, two]) {
+    expect(await stateOf(client.sql(named(con, '2'), 'SELECT 1'))).toBe('RQ002');
+    expect(await stateOf(client.call('commit_txn', { 1: named(con, '3') }))).toBe('RQ002');
+    expect(await stateOf(client.sql(con, 'SELECT 1'))).toBe('08003');
+  }
+});
+
+describe.for([
+  ['killed', 'crash', {}],
+  ['frozen', 'pause', impatient],
+] as const)(
+  'a sample client goes on in the middle of its transaction when the leader that it is connected to is %s',
+  ([word, action, patience]) => {
+    it.for(sampleClients)('$name', async (client, { skip }) => {
+      skip(isSkipped(client), client.how);
+      const { signal } = new AbortController();
+      const built = await samples.of(client, signal);
+      const table = `sample_${client.name}_${word}`;
+      const settings = { ...patience, BARISTA_TABLE: table };
+      try {
+        const report = await runSample(client, built, await sampleCluster(cluster, action), signal, settings);
+        console.log(`${client.name}, ${word}: ${report.retries} retries, ${report.seconds.toFixed(1)} s`);
+        expect(report.complaints.join('\n')).toBe('');
+        expect(report.retries).toBeGreaterThan(0);
+        expect(report.begun).toBe(40);
+      } finally {
+        await reviveAll(cluster);
+      }
+      await sql.equalEverywhere(`SELECT n, note FROM ${table} ORDER BY n`);
+    });
+  },
+);
+
+describe('a sample client does not repeat what may have been done in a session that is gone, and says so', () => {
   it.for(sampleClients)('$name', async (client, { skip }) => {
     skip(isSkipped(client), client.how);
     const { signal } = new AbortController();
-    const built = await buildSample(client, signal);
+    const built = await samples.of(client, signal);
+    const table = `sample_${client.name}_unsure`;
+    const lossy = await LossyPlaces.ahead(cluster.thriftPorts, `INSERT INTO ${table} VALUES`);
     try {
-      const report = await runSample(client, built, await sampleCluster(cluster), signal);
-      console.log(`${client.name}: ${report.retries} retries, ${report.seconds.toFixed(1)} s`);
-      expect(report.complaints.join('\n')).toBe('');
-      expect(report.retries).toBeGreaterThan(0);
-      expect(report.begun).toBe(40);
+      const settings = { BARISTA_REPLICAS: lossy.places.join(','), BARISTA_TABLE: table };
+      const { code, lines } = await startSample(client, built, settings, signal);
+      expect(lines.join('\n')).toMatch(/it is not known whether the request took effect/);
+      expect(code).not.toBe(0);
+      expect(lossy.lost).toBe(1);
     } finally {
-      await built.remove();
-      await reviveAll(cluster);
+      lossy.close();
     }
-    await sql.equalEverywhere(`SELECT n, note FROM sample_${client.name} ORDER BY n`);
+    expect(await sql.equalEverywhere(`SELECT n, count(*)::int FROM ${table} GROUP BY n`)).toEqual([
+      { n: 1, count: 1 },
+    ]);
   });
 });

@@ -9,6 +9,16 @@ export function noSuchConnection(): SqlError {
   });
 }
 
+/** Where statements travel, to a request that has a name: its session remembered names. */
+export const namesGone = (): SqlError =>
+  new SqlError({
+    sqlState: 'RQ002',
+    message: 'there is no such connection at any replica, and what was asked for in it is not known any more',
+    detail:
+      'This request was not executed. If it was sent before, with this name, that may have taken effect.',
+    hint: 'Open another connection. Look for what an earlier attempt was to do before it is repeated.',
+  });
+
 export const sessionEnded = (why: string): SqlError =>
   new SqlError({ sqlState: '08006', message: `the connection has ended: ${why}` });
 

@@ -8,8 +8,12 @@ export interface CertificateMaker {
   readonly dir: string;
   /** The authority's own certificate. */
   readonly authority: string;
-  /** Signed by the authority; for `localhost` besides. Returns the paths. */
-  make(file: string, commonName: string): { readonly certificate: string; readonly key: string };
+  /** Signed by the authority; for `names` besides, which are `localhost` and its address if none are told. Returns the paths. */
+  make(
+    file: string,
+    commonName: string,
+    names?: string,
+  ): { readonly certificate: string; readonly key: string };
   remove(): void;
 }
 
@@ -31,11 +35,11 @@ export function makeCertificates(): CertificateMaker {
     '-out',
     path('ca.pem'),
   ]);
-  writeFileSync(path('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1\n');
   return {
     dir,
     authority: path('ca.pem'),
-    make(file, commonName) {
+    make(file, commonName, names = 'DNS:localhost,IP:127.0.0.1') {
+      writeFileSync(path('names'), `subjectAltName=${names}\n`);
       const [key, request, certificate] = [path(`${file}.key`), path(`${file}.csr`), path(`${file}.pem`)];
       openssl(['req', ...curve, '-subj', `/CN=${commonName}`, '-keyout', key, '-out', request]);
       const signed = ['x509', '-req', '-in', request, '-CA', path('ca.pem'), '-CAkey', path('ca.key')];

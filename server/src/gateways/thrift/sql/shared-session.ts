@@ -32,6 +32,7 @@ export interface SharedThriftSessionOptions {
   readonly onEnd: () => void;
 }
 
+const noSession = '08003';
 /** What stands where there is nothing to tell apart. */
 const noDigest = '0'.repeat(32);
 
@@ -76,6 +77,9 @@ export class SharedThriftSession implements SqlSession {
     this.last = done.catch(() => undefined);
     try {
       return await done;
+    } catch (error) {
+      const isGone = error instanceof SqlError && error.sqlState === noSession;
+      throw isGone && seqId !== null ? errors.namesGone() : error;
     } finally {
       this.waiting -= 1;
       this.rest();
@@ -211,7 +215,7 @@ export function answerIn(bytes: Buffer, bytesMax: number, take: (bytes: number) 
 }
 
 function endOf({ error }: Answer): SqlError {
-  return error === null || error.sqlState === '08003' ? errors.noSuchConnection() : new SqlError(error);
+  return error === null || error.sqlState === noSession ? errors.noSuchConnection() : new SqlError(error);
 }
 
 function digest32(text: string): string {

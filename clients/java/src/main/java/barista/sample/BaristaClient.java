@@ -5,19 +5,26 @@ import barista.stubs.Connection;
 import barista.stubs.ConnectionParams;
 import barista.stubs.DBException;
 import barista.stubs.ResultSet;
+import java.io.FileInputStream;
 import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
 import java.security.cert.CertificateException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.SSLSocketFactory;
+import javax.net.ssl.TrustManagerFactory;
 import org.apache.thrift.TException;
 import org.apache.thrift.protocol.TBinaryProtocol;
-import org.apache.thrift.transport.TSSLTransportFactory;
 import org.apache.thrift.transport.TSocket;
 import org.apache.thrift.transport.TTransport;
 import org.apache.thrift.transport.TTransportException;
@@ -33,8 +40,16 @@ public final class BaristaClient implements AutoCloseable {
   private static final Set<String> ELSEWHERE =
       Set.of("08001", "08006", "08007", "57P01", "57P02", "57P03", "57P05", "53300");
 
-  /** No replica has the session, or the next one has not. */
+  /** Of these, the ones that say that the request was not executed. */
+  private static final Set<String> NOT_EXECUTED = Set.of("08001", "57P03", "57P05", "53300");
+
+  /** No replica has the session, or the next one has not; names of requests are known all the same. */
   private static final String SESSION_GONE = "08003";
+
+  /** No replica has the session, and its names are gone with it. */
+  private static final String NAMES_GONE = "RQ002";
+
+  private static final String OUTCOME_UNKNOWN = "08007";
 
   /** Nothing was done: the same again. */
   private static final Set<String> NOT_DONE = Set.of("40001", "40P01");
@@ -42,7 +57,9 @@ public final class BaristaClient implements AutoCloseable {
   /** It was done before, and its rows are not kept. */
   private static final String DONE_BEFORE = "RQ001";
 
+  /** For connecting, with TLS, and until the replica says its version: one that is frozen does not. */
   private static final int CONNECT_TIMEOUT_MS = 3_000;
+
   private static final int BETWEEN_MS = 200;
 
   /** Cells are in PostgreSQL's text format, or null. `isRepeated`: it was done at an earlier attempt, whose rows are lost. */
@@ -76,12 +93,21 @@ public final class BaristaClient implements AutoCloseable {
 
   private record Link(Barista.Client stubs, TTransport transport) {}
 
+  /** What a request does when it has been answered for good or ill. */
+  private enum Kind {
+    /** Nothing is left of it without its transaction, or it is done anew. */
+    PART,
+    /** It takes effect by itself. */
+    EFFECT
+  }
+
   private final List<String> replicas;
   private final String user;
   private final String password;
   private final String database;
   private final String trustStore;
   private final long timeoutMs = 60_000;
+  private final int answerTimeoutMs;
   private final String clientId = UUID.randomUUID().toString();
   private int lastSeqId = 1;
   private int at = 0;
@@ -94,13 +120,21 @@ public final class BaristaClient implements AutoCloseable {
   /** The handle, which may be good at the other replicas, too. */
   private Connection handle;
 
-  /** `replicas`: host:port; `trustStore`: a file in PKCS #12 of the certificates that are believed, null: without TLS. */
-  public BaristaClient(List<String> replicas, String user, String password, String database, String trustStore) {
+  /** The request itself was sent: what becomes of it is unknown until it is answered. */
+  private boolean isAsked = false;
+
+  /**
+   * `replicas`: host:port; `trustStore`: a file in PKCS #12 of the certificates that are believed, null: without TLS; `answerTimeoutMs`: so long an answer of one
+   * replica is waited for.
+   */
+  public BaristaClient(
+      List<String> replicas, String user, String password, String database, String trustStore, int answerTimeoutMs) {
     this.replicas = replicas;
     this.user = user;
     this.password = password;
     this.database = database;
     this.trustStore = trustStore;
+    this.answerTimeoutMs = answerTimeoutMs;
   }
 
   public int retries() {
@@ -126,7 +160,7 @@ public final class BaristaClient implements AutoCloseable {
     String commitName = nextSeqId();
     insist(
         () -> {
-          end(nextSeqId(), Barista.Client::begin_txn);
+          end(nextSeqId(), Kind.PART, Barista.Client::begin_txn);
           try {
             work.in((query, params) -> ask(nextSeqId(), query, params, true));
           } catch (TException | RuntimeException error) {
@@ -134,7 +168,7 @@ public final class BaristaClient implements AutoCloseable {
             throw error;
           }
           try {
-            end(commitName, Barista.Client::commit_txn);
+            end(commitName, Kind.EFFECT, Barista.Client::commit_txn);
           } catch (DBException error) {
             if (!stateOf(error).equals(DONE_BEFORE)) throw error;
           }
@@ -146,7 +180,7 @@ public final class BaristaClient implements AutoCloseable {
   public void close() {
     deadline = System.nanoTime() + timeoutMs * 1_000_000;
     try {
-      if (handle != null) end(null, Barista.Client::close_connection);
+      if (handle != null) end(null, Kind.PART, Barista.Client::close_connection);
     } catch (TException ignored) {
       // It ends by itself.
     }
@@ -166,11 +200,26 @@ public final class BaristaClient implements AutoCloseable {
     return String.valueOf(lastSeqId);
   }
 
+  private static boolean isGone(String state) {
+    return state.equals(SESSION_GONE) || state.equals(NAMES_GONE);
+  }
+
+  /** An earlier attempt may have taken effect, and nobody knows any more. */
+  private static DBException unknown(TException why) {
+    DBException error =
+        new DBException()
+            .setErrorCode(Integer.parseInt(OUTCOME_UNKNOWN, 36))
+            .setMessage("it is not known whether the request took effect")
+            .setDetails(OUTCOME_UNKNOWN + "\nDETAIL: " + why.getMessage());
+    error.initCause(why);
+    return error;
+  }
+
   private void rollBack(Exception why) {
     boolean isLost = why instanceof TException && !(why instanceof DBException);
-    if (handle == null || isLost || stateOf(why).equals(SESSION_GONE)) return;
+    if (handle == null || isLost || isGone(stateOf(why))) return;
     try {
-      end(nextSeqId(), Barista.Client::rollback_txn);
+      end(nextSeqId(), Kind.PART, Barista.Client::rollback_txn);
     } catch (TException ignored) {
       // It has ended otherwise.
     }
@@ -185,28 +234,38 @@ public final class BaristaClient implements AutoCloseable {
       } catch (DBException error) {
         String state = stateOf(error);
         // In a transaction: what it was answered is lost, and its transaction was rolled back.
-        boolean isAgain = state.equals(SESSION_GONE) || state.equals(DONE_BEFORE) || NOT_DONE.contains(state);
+        boolean isAgain = isGone(state) || state.equals(DONE_BEFORE) || NOT_DONE.contains(state);
         if (!isAgain || System.nanoTime() > deadline) throw error;
-        if (state.equals(SESSION_GONE)) handle = null;
+        if (isGone(state)) handle = null;
         retries += 1;
         pause();
       }
     }
   }
 
-  /** One request, by its name and with its handle, at one replica after the other until it is answered. */
-  private <T> T call(String name, Request<T> request) throws TException {
+  /**
+   * One request, by its name and with its handle, at one replica after the other until it is answered. One that takes effect by itself fails with 08007, and is not
+   * repeated, where it may have and that is not to be found out any more.
+   */
+  private <T> T call(String name, Kind kind, Request<T> request) throws TException {
+    boolean isUnsure = false;
     for (;;) {
       try {
+        isAsked = false;
         if (link == null) link = connect();
         if (handle == null) handle = open();
         Connection con = new Connection(handle);
+        isAsked = true;
         return request.make(link.stubs, name == null ? con : con.setSeq_id(name));
       } catch (CertificateRefused error) {
         throw error;
       } catch (TException error) {
-        boolean isElsewhere = !(error instanceof DBException) || ELSEWHERE.contains(stateOf(error));
-        if (!isElsewhere || System.nanoTime() > deadline) throw error;
+        String state = stateOf(error);
+        boolean isElsewhere = !(error instanceof DBException) || ELSEWHERE.contains(state);
+        isUnsure |= isAsked && isElsewhere && !NOT_EXECUTED.contains(state);
+        boolean isOver = !isElsewhere || System.nanoTime() > deadline;
+        if (isOver && kind == Kind.EFFECT && isUnsure && (isElsewhere || state.equals(NAMES_GONE))) throw unknown(error);
+        if (isOver) throw error;
         leave();
         at += 1;
         retries += 1;
@@ -219,9 +278,10 @@ public final class BaristaClient implements AutoCloseable {
     void make(Barista.Client stubs, Connection con) throws TException;
   }
 
-  private void end(String name, Ending ending) throws TException {
+  private void end(String name, Kind kind, Ending ending) throws TException {
     call(
         name,
+        kind,
         (stubs, con) -> {
           ending.make(stubs, con);
           return null;
@@ -243,6 +303,7 @@ public final class BaristaClient implements AutoCloseable {
     ResultSet found =
         call(
             name,
+            isInTransaction ? Kind.PART : Kind.EFFECT,
             (stubs, con) ->
                 isInTransaction ? stubs.execute_sql_txn(con, query, cells) : stubs.execute_sql(con, query, cells));
     List<List<String>> rows = new ArrayList<>();
@@ -268,12 +329,16 @@ public final class BaristaClient implements AutoCloseable {
 
   private Link connect() throws TException {
     String[] place = replicas.get(at % replicas.size()).split(":");
-    TTransport transport = new TFramedTransport(socketTo(place[0], Integer.parseInt(place[1])));
+    TSocket socket = socketTo(place[0], Integer.parseInt(place[1]));
     try {
+      TTransport transport = new TFramedTransport(socket);
       if (!transport.isOpen()) transport.open();
-      return new Link(new Barista.Client(new TBinaryProtocol(transport)), transport);
+      var stubs = new Barista.Client(new TBinaryProtocol(transport));
+      stubs.get_version();
+      socket.setSocketTimeout(answerTimeoutMs);
+      return new Link(stubs, transport);
     } catch (TException error) {
-      transport.close();
+      socket.close();
       throw error;
     }
   }
@@ -289,30 +354,53 @@ public final class BaristaClient implements AutoCloseable {
     return link.stubs.open_connection(params);
   }
 
-  /** Statements may take their time: there is no time-out of reading. */
   private TSocket socketTo(String host, int port) throws TException {
     if (trustStore == null) {
       TSocket socket = new TSocket(host, port);
       socket.setConnectTimeout(CONNECT_TIMEOUT_MS);
+      socket.setSocketTimeout(CONNECT_TIMEOUT_MS);
       return socket;
     }
-    var parameters = new TSSLTransportFactory.TSSLTransportParameters();
-    parameters.setTrustStore(trustStore, "", null, "PKCS12");
-    TSocket socket = TSSLTransportFactory.getClientSocket(host, port, 0, parameters);
-    // Thrift's library asks whether the certificate is believed, and not whose it is.
-    SSLSocket encrypted = (SSLSocket) socket.getSocket();
-    SSLParameters wishes = encrypted.getSSLParameters();
-    wishes.setEndpointIdentificationAlgorithm("HTTPS");
-    encrypted.setSSLParameters(wishes);
+    // Thrift's library waits for connections without end, and asks whether a certificate is believed, but not whose it is.
+    Socket plain = new Socket();
     try {
+      plain.connect(new InetSocketAddress(host, port), CONNECT_TIMEOUT_MS);
+      plain.setSoTimeout(CONNECT_TIMEOUT_MS);
+      SSLSocket encrypted = (SSLSocket) believing().createSocket(plain, host, port, true);
+      SSLParameters wishes = encrypted.getSSLParameters();
+      wishes.setEndpointIdentificationAlgorithm("HTTPS");
+      encrypted.setSSLParameters(wishes);
       encrypted.startHandshake();
+      return new TSocket(encrypted);
     } catch (IOException error) {
-      socket.close();
+      closeQuietly(plain);
       for (Throwable cause = error; cause != null; cause = cause.getCause())
         if (cause instanceof CertificateException) throw new CertificateRefused(error);
       throw new TTransportException(error);
     }
-    return socket;
+  }
+
+  /** Of certificates in the trust store alone. */
+  private SSLSocketFactory believing() throws IOException {
+    try (var file = new FileInputStream(trustStore)) {
+      KeyStore store = KeyStore.getInstance("PKCS12");
+      store.load(file, new char[0]);
+      var managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+      managers.init(store);
+      SSLContext context = SSLContext.getInstance("TLS");
+      context.init(null, managers.getTrustManagers(), null);
+      return context.getSocketFactory();
+    } catch (GeneralSecurityException error) {
+      throw new IllegalArgumentException(trustStore + " cannot be read", error);
+    }
+  }
+
+  private static void closeQuietly(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException ignored) {
+      // It is of no use any more.
+    }
   }
 
   private void leave() {

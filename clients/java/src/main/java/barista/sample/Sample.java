@@ -30,7 +30,9 @@ public final class Sample {
     String table = setting("BARISTA_TABLE", "sample_java");
     List<String> replicas =
         List.of(setting("BARISTA_REPLICAS", "127.0.0.1:9000,127.0.0.1:9001,127.0.0.1:9002").split(","));
-    try (var client = new BaristaClient(replicas, "barista", "barista", "barista", System.getenv("BARISTA_CA"))) {
+    int answerTimeoutMs = Integer.parseInt(setting("BARISTA_ANSWER_TIMEOUT_MS", "20000"));
+    try (var client =
+        new BaristaClient(replicas, "barista", "barista", "barista", System.getenv("BARISTA_CA"), answerTimeoutMs)) {
       client.execute("CREATE TABLE IF NOT EXISTS " + table + " (n int, note text)");
       client.execute("CREATE TABLE IF NOT EXISTS " + table + "_sum (total int)");
       client.execute("INSERT INTO " + table + "_sum VALUES (0)");
