@@ -1,11 +1,14 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"barista.example/sample/gen/barista"
 )
 
 const steps = 40
@@ -22,7 +25,11 @@ func setting(name, otherwise string) string {
 // BARISTA_REPLICAS=127.0.0.1:9000,127.0.0.1:9001,127.0.0.1:9002 gen/sample
 func main() {
 	if err := count(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		var told *barista.DBException
+		if errors.As(err, &told) {
+			fmt.Fprintln(os.Stderr, told.GetMessage())
+		}
+		fmt.Fprintln(os.Stderr, stateOf(err), err)
 		os.Exit(1)
 	}
 }

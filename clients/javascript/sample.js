@@ -18,6 +18,14 @@ async function main() {
   const ca = process.env.BARISTA_CA === undefined ? null : readFileSync(process.env.BARISTA_CA);
   const answerTimeoutMs = Number(process.env.BARISTA_ANSWER_TIMEOUT_MS ?? 20_000);
   const client = new BaristaClient({ replicas, ...account, ca, answerTimeoutMs });
+  try {
+    await count(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function count(client) {
   await client.execute(`CREATE TABLE IF NOT EXISTS ${table} (n int, note text)`);
   await client.execute(`CREATE TABLE IF NOT EXISTS ${table}_sum (total int)`);
   await client.execute(`INSERT INTO ${table}_sum VALUES (0)`);
@@ -39,7 +47,6 @@ async function main() {
     `SELECT count(*), count(DISTINCT n), count(note), max(note), (SELECT max(total) FROM ${table}_sum) FROM ${table}`,
   );
   console.log(rows[0].map(String).join(' '));
-  await client.close();
   console.log(JSON.stringify({ steps, retries: client.retries, begun }));
 }
 
