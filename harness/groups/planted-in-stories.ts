@@ -45,7 +45,7 @@ export const inStories: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['one has the tail of a leader'], replicas: 5 },
-    seed: 10,
+    seed: 15,
     expected: /^(PromiseTellsVotes|Agreement)/,
   },
   {

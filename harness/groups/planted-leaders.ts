@@ -70,7 +70,7 @@ export const ofLeaders: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the leader is lost to one, and then to all'] },
-    seed: 4,
+    seed: 11,
     expected: /^OneLeaseHolder/,
   },
   {
@@ -84,7 +84,7 @@ export const ofLeaders: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the leader is lost to one, and then to all'] },
-    seed: 15,
+    seed: 23,
     expected: /^OneLeaseHolder/,
   },
   {
@@ -112,7 +112,7 @@ export const ofLeaders: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the process dies', 'is cut off', 'its disk is slow'] },
-    seed: 2,
+    seed: 7,
     expected: /^Agreement/,
   },
 ];

@@ -80,7 +80,7 @@ const ofCounts: readonly PlantedLeaseBug[] = [
       },
     ],
     strain: again,
-    seed: 1,
+    seed: 3,
     refusedAt: ['Lead'],
   },
   {

@@ -44,7 +44,7 @@ export const ofMembers: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['loses its log', 'its disk is slow', 'is added', 'is removed'], mix: 'losses' },
-    seed: 12,
+    seed: 14,
     expected: /^OnlyChosenIsTaken/,
   },
   {
