@@ -11,6 +11,7 @@ import { findLeader, freshStatus, isIsolated, messageOf, roleOf } from './model/
 import type { SlotRange } from './model/event-text.ts';
 import { spellRequest } from './model/fault-text.ts';
 import { wipeLosesQuorum } from './model/members-view.ts';
+import { payloadOf, protocolTitle } from './model/protocol-view.ts';
 import { Banner, CheckBanner } from './views/banner.tsx';
 import { Latency, Throughput } from './views/charts.tsx';
 import { EventList } from './views/event-list.tsx';
@@ -34,6 +35,8 @@ export function App({ store }: { readonly store: DashboardStore }) {
   const [link, setLink] = useState<Link | null>(null);
   const { cluster, trace, rates } = state;
   const leader = findLeader(cluster)?.id ?? null;
+  const payload = payloadOf(cluster);
+  const isLeaderless = protocolTitle(cluster).leads === null;
   const idsKey = (cluster?.replicas ?? []).map((replica) => replica.id).join(' ');
   const ids = useMemo(() => (idsKey === '' ? [] : idsKey.split(' ')), [idsKey]);
   const silentKey = (cluster?.replicas ?? [])
@@ -107,15 +110,15 @@ export function App({ store }: { readonly store: DashboardStore }) {
                 />
                 <div className="pair">
                   <Throughput rates={rates} ids={ids} themeKey={themeKey} />
-                  <Latency rates={rates} ids={ids} themeKey={themeKey} />
+                  <Latency rates={rates} ids={ids} payload={payload} themeKey={themeKey} />
                 </div>
               </div>
             </div>
             <Members cluster={cluster} heard={trace.verify} ids={ids} />
             <div className="pair pair-wide">
               <div className="stack">
-                <SqlConsole ids={ids} leader={leader} silentKey={silentKey} />
-                <OpenTransactions trace={trace} leader={leader} />
+                <SqlConsole ids={ids} leader={leader} silentKey={silentKey} isLeaderless={isLeaderless} />
+                {payload === 'statements' ? null : <OpenTransactions trace={trace} leader={leader} />}
               </div>
               <EventList trace={trace} ids={ids} onSelect={setSlots} />
             </div>

@@ -1,8 +1,9 @@
-/** Lease.tla, FollowerReads.tla, Paxos.tla and PrimaryCopies.tla, the code and, of the first, the events of its layer, side by side in the README: what is in one is in all. */
-import { readFileSync } from 'node:fs';
+/** Lease.tla, FollowerReads.tla, Paxos.tla, PrimaryCopies.tla and StatementApply.tla, the code and the events that it tells, side by side in the README: what is in one is in all. */
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { tracedEvents } from './parity.ts';
 import { SPECS_DIR } from './tlc.ts';
 import { actionsOf } from './vacuity.ts';
 
@@ -46,29 +47,34 @@ function eventNames(source: string, type: string): readonly string[] {
   );
 }
 
-describe.each(['Lease', 'FollowerReads', 'Paxos', 'PrimaryCopies'])('specs/%s.tla and the code', (module) => {
-  const rows = rowsOf(module);
+describe.each(['Lease', 'FollowerReads', 'Paxos', 'PrimaryCopies', 'StatementApply'])(
+  'specs/%s.tla and the code',
+  (module) => {
+    const rows = rowsOf(module);
 
-  it('have the same actions, in the order of Next', () => {
-    const spec = readFileSync(path.join(SPECS_DIR, `${module}.tla`), 'utf8');
-    const named = rows.flatMap(({ action }) => (action.startsWith('–') ? [] : [action.replaceAll('`', '')]));
-    expect([...named].sort()).toEqual([...actionsOf(spec)].sort());
-    expect(new Set(named).size).toBe(named.length);
-  });
-
-  it('have the functions where they are said to be', () => {
-    const missing = rows
-      .flatMap(({ functions }) => functions)
-      .filter(
-        ({ name, file }) =>
-          !new RegExp(`^(?:export )?function ${name}\\(|^  (?:private |async )*${name}\\(`, 'm').test(
-            read(file),
-          ),
+    it('have the same actions, in the order of Next', () => {
+      const spec = readFileSync(path.join(SPECS_DIR, `${module}.tla`), 'utf8');
+      const named = rows.flatMap(({ action }) =>
+        action.startsWith('–') ? [] : [action.replaceAll('`', '')],
       );
-    expect(missing).toEqual([]);
-    expect(rows.filter(({ functions, event }) => event !== null && functions.length === 0)).toEqual([]);
-  });
-});
+      expect([...named].sort()).toEqual([...actionsOf(spec)].sort());
+      expect(new Set(named).size).toBe(named.length);
+    });
+
+    it('have the functions where they are said to be', () => {
+      const missing = rows
+        .flatMap(({ functions }) => functions)
+        .filter(
+          ({ name, file }) =>
+            !new RegExp(`^(?:export )?function ${name}\\(|^  (?:private |async )*${name}\\(`, 'm').test(
+              read(file),
+            ),
+        );
+      expect(missing).toEqual([]);
+      expect(rows.filter(({ functions, event }) => event !== null && functions.length === 0)).toEqual([]);
+    });
+  },
+);
 
 describe('specs/Lease.tla and the lease of the code', () => {
   const rows = rowsOf('Lease');
@@ -86,5 +92,22 @@ describe('specs/Lease.tla and the lease of the code', () => {
       ({ action, event }) => event !== null && !action.startsWith('–') && action !== `\`${event}\``,
     );
     expect(others).toEqual([]);
+  });
+});
+
+describe.each([
+  ['Paxos', 'paxos'],
+  ['PrimaryCopies', 'primary'],
+])('specs/%s.tla and the events of server/src/%s', (module, folder) => {
+  const rows = rowsOf(module);
+  const files = readdirSync(path.join(SERVER_DIR, folder)).filter((name) => name.endsWith('.ts'));
+  const sources = files
+    .filter((name) => !name.endsWith('.test.ts'))
+    .map((name) => ({ name, text: read(path.join(folder, name)) }));
+
+  it('are the same, named as their actions', () => {
+    const told = rows.flatMap(({ event }) => (event === null ? [] : [event]));
+    expect([...told].sort()).toEqual([...tracedEvents(sources)].sort());
+    expect(rows.filter(({ action, event }) => event !== null && action !== `\`${event}\``)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LinkFault, ReplicaStatus } from '../../../server/src/api/status.ts';
+import { noPaxosCounts, type LinkFault, type ReplicaStatus } from '../../../server/src/api/status.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import {
   compareBallots,
@@ -70,6 +70,40 @@ describe('the role on show', () => {
   test('of a leader that has not heard of its successor is deposed; of one that does not serve yet it is leader', () => {
     expect(roleOf(replica('r1', leads), 'r2')).toBe('deposed');
     expect(roleOf(replica('r1', { ...leads, state: 'recovering' }), null)).toBe('leader');
+  });
+});
+
+describe('a replica of another protocol', () => {
+  const paxos = { protocol: { name: 'paxos', counts: noPaxosCounts }, leader: null } as const;
+  const primaryOf = (role: 'recovering' | 'standby' | 'primary') =>
+    ({
+      protocol: {
+        name: 'primary',
+        role,
+        replication: 'semi',
+        needsCopy: false,
+        counts: { acknowledged: 0, unacknowledged: 0 },
+      },
+      role: role === 'primary' ? 'leader' : 'follower',
+    }) as const;
+
+  test('is no follower of nobody', () => {
+    expect(roleOf(replica('r1', paxos), null)).toBe('proposer');
+    expect(roleOf(replica('r1', paxos, { process: 'paused' }), null)).toBe('paused');
+    expect(healthOf(replica('r1', { ...paxos, state: 'noLeader' }), null).text).toBe(
+      'Up, but reaches no majority',
+    );
+  });
+
+  test('is primary, copy or recovering', () => {
+    expect(roleOf(replica('r1', primaryOf('primary')), 'r1')).toBe('primary');
+    expect(roleOf(replica('r1', primaryOf('primary')), 'r2')).toBe('deposed');
+    expect(roleOf(replica('r2', primaryOf('standby')), 'r1')).toBe('copy');
+    expect(roleOf(replica('r2', primaryOf('recovering')), 'r1')).toBe('recovering');
+    expect(healthOf(replica('r2', primaryOf('standby')), 'r3').text).toBe(
+      'Waits for r1, which is not primary now',
+    );
+    expect(healthOf(replica('r1', primaryOf('primary')), 'r2').text).toBe('Has not heard that r2 is primary');
   });
 });
 

@@ -7,10 +7,13 @@ import type {
   ClusterReplica,
   ClusterStatus,
   LinkFault,
+  ProtocolStatus,
   ReplicaCondition,
   ReplicaStatus,
 } from '../../../server/src/api/status.ts';
 import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
+import { protocolRole } from './protocol-view.ts';
+import type { ProtocolRole } from './protocol-view.ts';
 import { linkKey } from './trace-model.ts';
 
 /** A status older than this says nothing about now. */
@@ -54,7 +57,20 @@ export function findLeader(cluster: ClusterStatus | null): ReplicaStatus | null 
   );
 }
 
-export type ShownRole = 'leader' | 'deposed' | 'follower' | 'candidate' | 'down' | 'paused' | 'unknown';
+export type ShownRole =
+  | 'leader'
+  | 'deposed'
+  | 'follower'
+  | 'candidate'
+  | ProtocolRole
+  | 'down'
+  | 'paused'
+  | 'unknown';
+
+/** It orders what clients want, as far as it knows. */
+export function leads(role: ShownRole): boolean {
+  return role === 'leader' || role === 'primary';
+}
 
 /** What a replica is to the group now. Its last word does not count once it is frozen or silent, nor once another one leads with a higher ballot. */
 export function roleOf(replica: ClusterReplica, leader: string | null): ShownRole {
@@ -62,7 +78,8 @@ export function roleOf(replica: ClusterReplica, leader: string | null): ShownRol
   if (replica.process === 'paused') return 'paused';
   const status = freshStatus(replica);
   if (status === null) return 'unknown';
-  return status.role === 'leader' && leader !== null && leader !== replica.id ? 'deposed' : status.role;
+  if (status.role === 'leader' && leader !== null && leader !== replica.id) return 'deposed';
+  return protocolRole(status) ?? status.role;
 }
 
 /** What the replica says of itself, as far as it is of use to who sees the others, too: none of them founds the group again. */
@@ -145,6 +162,13 @@ const conditions: Readonly<Record<ReplicaCondition, Health>> = {
   down: { tone: 'bad', text: 'No answer' },
 };
 
+/** Up, but what clients want is ordered by nobody whom it reaches. */
+const nobody: Readonly<Record<ProtocolStatus['name'], string>> = {
+  'multi-paxos': conditions.noLeader.text,
+  paxos: 'Up, but reaches no majority',
+  primary: 'Up, but hears no primary',
+};
+
 /** `leader`: who leads now; a replica goes on holding to one that is gone until it hears of another, or has waited long enough. */
 export function healthOf(replica: ClusterReplica, leader: string | null): Health {
   if (replica.process === 'stopped') return { tone: 'off', text: 'Crashed: its process is gone' };
@@ -153,17 +177,22 @@ export function healthOf(replica: ClusterReplica, leader: string | null): Health
   if (status === null) {
     return replica.status === null ? conditions.starting : conditions.down;
   }
+  const { name } = status.protocol;
+  const isPrimary = name === 'primary';
   if (status.state === 'serving') {
     const via = status.leader;
     if (status.role === 'leader') {
       return leader === null || leader === replica.id
         ? conditions.serving
-        : { tone: 'warn', text: `Has not heard that ${leader} leads` };
+        : { tone: 'warn', text: `Has not heard that ${leader} ${isPrimary ? 'is primary' : 'leads'}` };
     }
     if (via === null) return conditions.serving;
     return via === leader
       ? { tone: 'good', text: `Serving clients through ${via}` }
-      : { tone: 'warn', text: `Waits for ${via}, which does not lead now` };
+      : {
+          tone: 'warn',
+          text: `Waits for ${via}, which ${isPrimary ? 'is not primary' : 'does not lead'} now`,
+        };
   }
-  return conditions[status.state];
+  return status.state === 'noLeader' ? { tone: 'warn', text: nobody[name] } : conditions[status.state];
 }

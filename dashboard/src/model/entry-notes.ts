@@ -4,9 +4,11 @@
  * Keyed by label, for the leader tells of a range before it has a slot. Keeps: at most `notesMax`, the latest told of.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { OperationWord, ShownSession } from '../../../server/src/api/wal-summary.ts';
 import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
 import { formatBytes } from '../components/format.ts';
 import { formatBallot } from './cluster-view.ts';
+import { describeOperation } from './operation-text.ts';
 import { unreachable } from './unreachable.ts';
 import { formatLsn } from './wal-position.ts';
 
@@ -30,6 +32,8 @@ export type EntryNote =
       readonly why: string | null;
     }
   | { readonly kind: 'verify' }
+  /** Where statements travel. */
+  | { readonly kind: 'operation'; readonly what: OperationWord; readonly session: ShownSession | null }
   /** Seen only when it was passed over. */
   | { readonly kind: 'skipped'; readonly why: string };
 
@@ -38,7 +42,7 @@ export type EntryNotes = ReadonlyMap<EntryLabel, EntryNote>;
 export function foldNotes(notes: EntryNotes, batch: readonly TraceEvent[]): EntryNotes {
   let next: Map<EntryLabel, EntryNote> | null = null;
   for (const event of batch) {
-    const told = event.layer === 'apply' ? noteOf(event, next ?? notes) : null;
+    const told = toldBy(event, next ?? notes);
     if (told === null) continue;
     next ??= new Map(notes);
     next.delete(told.label);
@@ -55,6 +59,12 @@ interface Told {
 }
 
 /** Null: it tells nothing new. */
+function toldBy(event: TraceEvent, known: EntryNotes): Told | null {
+  if (event.layer === 'apply') return noteOf(event, known);
+  if (event.name !== 'SlotChosen' || event.what === null || known.has(event.label)) return null;
+  return { label: event.label, note: { kind: 'operation', what: event.what, session: event.session } };
+}
+
 function noteOf(event: Extract<TraceEvent, { layer: 'apply' }>, known: EntryNotes): Told | null {
   if (event.name === 'Skip') return skipped(event.label, event.why, known.get(event.label));
   if (event.name === 'Ship' || event.name === 'Feed') {
@@ -87,6 +97,8 @@ export function describeEntry(label: EntryLabel, note: EntryNote | undefined): s
       return describeLeadership(note);
     case 'verify':
       return 'A comparison of all replicas’ data';
+    case 'operation':
+      return describeOperation(note.what, note.session);
     case 'skipped':
       return `Nobody’s: ${note.why}`;
     default:
@@ -102,7 +114,7 @@ function describeLeadership(note: Extract<EntryNote, { kind: 'leadership' }>): s
 }
 
 function describeLabel(label: EntryLabel): string {
-  if (label === 'noop') return 'A no-op: fills a hole that an earlier leader left';
+  if (label === 'noop') return 'A no-op: fills a hole that an earlier proposer left';
   if (label.startsWith('start:')) return 'The first mark of a new leader';
   return label.startsWith('members:') ? 'A change of the members' : '';
 }

@@ -9,6 +9,7 @@ import type { TraceConfiguration, TraceMessage } from '../../../server/src/multi
 import { formatBallot } from './cluster-view.ts';
 import { describeLease, isRoutineOfLease } from './lease-event-text.ts';
 import { causes } from './recovery-view.ts';
+import { describeOperation as describeChosen } from './operation-text.ts';
 import { unreachable } from './unreachable.ts';
 import { describeWal } from './wal-event-text.ts';
 
@@ -20,8 +21,9 @@ export interface SlotRange {
 /** Sent all the time and saying little; the event list leaves them out unless asked. */
 export function isRoutine(event: TraceEvent): boolean {
   if (event.layer === 'apply') return event.name === 'FlushStandby' || event.name === 'Replay';
-  if (event.layer === 'operation') return event.name === 'RunningTransactions';
+  if (event.layer === 'operation') return event.name === 'RunningTransactions' || event.name === 'SlotChosen';
   if (event.layer === 'lease') return isRoutineOfLease(event);
+  if (event.layer === 'protocol') return true;
   return event.name === 'HandleHeartbeat' || (event.name === 'Fsync' && (event.votes?.length ?? 0) === 0);
 }
 
@@ -34,8 +36,10 @@ export function slotsOf(event: TraceEvent): SlotRange | null {
     case 'apply':
       // The slot of a database's position says how far it is, not what this is about.
       return 'slot' in event && !positional.has(event.name) ? { from: event.slot, to: event.slot } : null;
-    case 'lease':
     case 'operation':
+      return event.name === 'SlotChosen' ? { from: event.slot, to: event.slot } : null;
+    case 'lease':
+    case 'protocol':
       return null;
     default:
       return unreachable(event);
@@ -74,6 +78,8 @@ export function describeEvent(event: TraceEvent): string {
       return describeWal(event);
     case 'lease':
       return describeLease(event);
+    case 'protocol':
+      return event.step.name;
     case 'operation':
       return describeOperation(event);
     default:
@@ -122,6 +128,10 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
       return describeVerify(event.result);
     case 'RunningTransactions':
       return describeRunning(event.transactions.length + event.more);
+    case 'SlotChosen': {
+      const holds = event.what === null ? event.label : describeChosen(event.what, event.session);
+      return `slot ${event.slot} · ${holds}`;
+    }
     case 'LogFull':
     case 'LogResumed':
     case 'LogRefused':

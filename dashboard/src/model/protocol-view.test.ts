@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProtocolStatus } from '../../../server/src/api/status.ts';
-import { payloadText, protocolFacts, protocolTitle } from './protocol-view.ts';
+import { payloadOf, payloadText, protocolFacts, protocolRole, protocolTitle } from './protocol-view.ts';
 import { ballot, clusterOf, replica, status } from './testing.ts';
 
 const paxos: ProtocolStatus = {
@@ -37,13 +37,24 @@ describe('the protocol that a cluster runs', () => {
     });
     expect(protocolTitle(clusterOf(replica('r1', { protocol: primary }))).leads).toBe('Primary');
     expect(protocolTitle(null).leads).toBe('Leader');
+    expect(payloadOf(clusterOf(silent, replica('r2', { payload: 'statements' })))).toBe('statements');
+    expect(payloadOf(null)).toBe('wal');
     expect(payloadText(status('r1', { payload: 'statements' }))).toBe('statements');
   });
 
   test('shows what is particular to it', () => {
     expect(valuesOf(paxos)).toEqual(['Duels lost: 70 of 1,300', 'Slots lost: 30', 'Messages: 20.0 an entry']);
-    expect(valuesOf(primary)).toEqual(['Role: standby', 'Epoch: 3', 'Answers when: on all disks']);
-    expect(valuesOf({ name: 'multi-paxos' })).toEqual([]);
+    expect(valuesOf(primary)).toEqual(['Epoch: 3·r1', 'Answers when: on all disks']);
+    expect(valuesOf({ name: 'multi-paxos' })).toEqual(['Ballot: 3·r1']);
+  });
+
+  test('has roles of its own', () => {
+    const roleIn = (protocol: ProtocolStatus) => protocolRole({ protocol });
+    expect(roleIn({ name: 'multi-paxos' })).toBeNull();
+    expect(roleIn(paxos)).toBe('proposer');
+    expect(roleIn(primary)).toBe('copy');
+    expect(roleIn({ ...primary, role: 'recovering' })).toBe('recovering');
+    expect(roleIn({ ...primary, role: 'primary' })).toBe('primary');
   });
 
   test('says that a copy is needed, and how many answers came in time', () => {

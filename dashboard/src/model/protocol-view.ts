@@ -1,6 +1,7 @@
 /** What is particular to the protocol that a cluster runs, in words and figures for a reader. Pure. */
 import type { ClusterStatus, ProtocolStatus, ReplicaStatus } from '../../../server/src/api/status.ts';
 import { formatCount } from '../components/format.ts';
+import { formatBallot } from './cluster-view.ts';
 
 export interface ProtocolFact {
   /** What it is called in the page, for tests. */
@@ -9,6 +10,8 @@ export interface ProtocolFact {
   readonly hint: string;
   readonly value: string;
 }
+
+export type Payload = ReplicaStatus['payload'];
 
 export interface ProtocolTitle {
   readonly name: string;
@@ -41,8 +44,34 @@ export function protocolTitle(cluster: ClusterStatus | null): ProtocolTitle {
   return titles[first?.protocol.name ?? 'multi-paxos'];
 }
 
+/** Of the first replica that says; WAL before that. */
+export function payloadOf(cluster: ClusterStatus | null): Payload {
+  return cluster?.replicas.find(({ status }) => status !== null)?.status?.payload ?? 'wal';
+}
+
+/** Where statements travel: how it is found out that replicas differ. */
+export function selfComparison(cluster: ClusterStatus): string {
+  return protocolTitle(cluster).name === titles.primary.name
+    ? 'Answers of replicas are not compared: a copy may have executed what another primary has not.'
+    : 'Replicas compare what they answer to each operation; one that differs from the majority serves nobody until it has another database.';
+}
+
 export function payloadText(status: Pick<ReplicaStatus, 'payload'>): string {
   return status.payload === 'wal' ? "PostgreSQL's WAL" : 'statements';
+}
+
+/** What a replica is to its group where it is neither leader nor follower; null: it is. */
+export function protocolRole({ protocol }: Pick<ReplicaStatus, 'protocol'>): ProtocolRole | null {
+  switch (protocol.name) {
+    case 'multi-paxos':
+      return null;
+    case 'paxos':
+      return 'proposer';
+    case 'primary':
+      return protocol.role === 'standby' ? 'copy' : protocol.role;
+    default:
+      return protocol satisfies never;
+  }
 }
 
 export function protocolFacts({
@@ -51,7 +80,14 @@ export function protocolFacts({
 }: Pick<ReplicaStatus, 'protocol' | 'ballot'>): readonly ProtocolFact[] {
   switch (protocol.name) {
     case 'multi-paxos':
-      return [];
+      return [
+        {
+          id: 'ballot',
+          name: 'Ballot',
+          hint: 'The newest leadership that it knows of: its round, and who leads in it',
+          value: formatBallot(ballot),
+        },
+      ];
     case 'paxos': {
       const { rounds, duelled, moved, proposals, messagesPerAgreement } = protocol.counts;
       return [
@@ -76,14 +112,13 @@ export function protocolFacts({
       ];
     }
     case 'primary': {
-      const { role, replication, needsCopy, counts } = protocol;
+      const { replication, needsCopy, counts } = protocol;
       return [
-        { id: 'primary-role', name: 'Role', hint: roleHints[role], value: role },
         {
           id: 'epoch',
           name: 'Epoch',
-          hint: 'Each primary has a higher one than those before it',
-          value: ballot.round === 0 ? '–' : formatCount(ballot.round),
+          hint: 'The newest epoch that it knows of, and whose it is: each primary has a higher one than those before it',
+          value: formatBallot(ballot),
         },
         {
           id: 'replication',
@@ -98,11 +133,14 @@ export function protocolFacts({
   }
 }
 
-const roleHints = {
-  recovering: 'It looks for a primary, and serves nobody',
-  standby: 'It has what the primary sends, and takes over when that is lost',
+export type ProtocolRole = 'proposer' | 'primary' | 'copy' | 'recovering';
+
+export const roleHints: Readonly<Record<ProtocolRole, string>> = {
+  proposer: 'Nobody leads: it proposes what its own clients want, and votes on what others propose',
+  recovering: 'It follows the primary, and is waited for once it has all that was acknowledged before',
+  copy: 'It has what the primary sends, and may take over when that is lost',
   primary: 'It orders what clients want, and sends it to its copies',
-} as const;
+};
 
 const replicationTexts = {
   none: 'executed here',

@@ -104,7 +104,15 @@ function apply(draft: Draft, event: TraceEvent): void {
     return;
   }
   if (event.layer === 'apply') applyWal(draft, event);
+  if (event.name === 'SlotChosen') learn(draft, event.slot, event.label);
   if (event.name === 'ReplicaStarted') draft.pid = event.pid;
+}
+
+/** Where statements travel. What the slot was voted for in says more. */
+function learn(draft: Draft, slot: number, label: EntryLabel): void {
+  draft.commitPoint = Math.max(draft.commitPoint, slot);
+  draft.lastSlot = Math.max(draft.lastSlot, slot);
+  if (draft.votes.get(slot)?.label !== label) writeVote(draft, slot, { ballot: null, label });
 }
 
 type ApplyEvent = Extract<TraceEvent, { layer: 'apply' }>;

@@ -1,5 +1,6 @@
 /** What a slot holds, in words: transactions, what they changed, and the rest. Pure. */
 import type {
+  OperationContent,
   RangeContent,
   RelationName,
   SlotContent,
@@ -92,8 +93,8 @@ export function describeCuts({ bytesBefore, bytesAfter, bytes }: RangeContent): 
   return parts.length === 0 ? null : `${parts.join('; ')}.`;
 }
 
-/** Of what holds no WAL. */
-export function describeContent(content: Exclude<SlotContent, RangeContent>): string {
+/** Of what holds neither WAL nor an operation. */
+export function describeContent(content: Exclude<SlotContent, RangeContent | OperationContent>): string {
   switch (content.kind) {
     case 'leadership': {
       const { leadership, timeline, fork, nextXid, resumes } = content;
@@ -106,7 +107,7 @@ export function describeContent(content: Exclude<SlotContent, RangeContent>): st
     case 'verify':
       return 'All replicas compare their data as of this slot.';
     case 'noop':
-      return 'Fills a hole that an earlier leader left.';
+      return 'Fills a hole that an earlier proposer left.';
     case 'leaderStart':
       return `The first mark of the leader with ballot ${formatBallot(content.ballot)}: nothing of older ballots counts above it.`;
     case 'members':

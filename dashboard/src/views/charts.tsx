@@ -6,6 +6,7 @@ import { formatMs, formatRate } from '../components/format.ts';
 import { Panel } from '../components/panel.tsx';
 import { replicaColor } from '../components/replica-name.tsx';
 import { Segmented } from '../components/segmented.tsx';
+import type { Payload } from '../model/protocol-view.ts';
 import { columnsOf } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
 
@@ -54,7 +55,12 @@ function latencyColumns(rates: RateSeries, ids: readonly string[]): uPlot.Aligne
   return [times, ...ids.flatMap((_, index) => [gaps(p50[index]!), gaps(p99[index]!)])];
 }
 
-export const Latency = memo(function Latency({ rates, ids, themeKey }: ChartsProps) {
+export const Latency = memo(function Latency({
+  rates,
+  ids,
+  payload,
+  themeKey,
+}: ChartsProps & { readonly payload: Payload }) {
   const active = useMemo(
     () => ids.filter((id) => rates.samples.some((sample) => (sample.perReplica[id]?.latencyMsP50 ?? 0) > 0)),
     [rates, ids],
@@ -67,7 +73,10 @@ export const Latency = memo(function Latency({ rates, ids, themeKey }: ChartsPro
     { name: `${id} p99`, color: replicaColor(ids, id), dashed: true },
   ]);
   return (
-    <Panel title="Latency" note={<span className="quiet">until WAL is chosen</span>}>
+    <Panel
+      title="Latency"
+      note={<span className="quiet">until {payload === 'wal' ? 'WAL' : 'an operation'} is chosen</span>}
+    >
       <div className="panel-body" data-testid="chart-latency">
         <Chart
           label="Latency by replica"

@@ -150,10 +150,11 @@ function EventFilters({ filter, ids, onChange }: EventFiltersProps) {
       <label className="check">
         <input
           type="checkbox"
+          data-testid="events-routine"
           checked={filter.routine}
           onChange={(event) => onChange({ ...filter, routine: event.target.checked })}
         />
-        heartbeats
+        routine
       </label>
     </div>
   );

@@ -13,13 +13,14 @@ import { Panel } from '../components/panel.tsx';
 import { Segmented } from '../components/segmented.tsx';
 import { axisSlots, columnsFor, revealSlot, slotAt, stripWindow, tailFrom } from '../layout/strip-window.ts';
 import type { SlotRange } from '../model/event-text.ts';
+import { type Payload, payloadOf } from '../model/protocol-view.ts';
 import { lagText, stripsOf } from '../model/strips.ts';
 import type { Strip } from '../model/strips.ts';
 import type { TraceModel } from '../model/trace-model.ts';
 import { SlotInspector } from './slot-inspector.tsx';
 import { HoverNote, Marks } from './strip-marks.tsx';
 import { StripLegend, StripRow, narrowPitch, widePitch } from './strip-row.tsx';
-import { WalLane } from './wal-lane.tsx';
+import { SlotLane } from './slot-lane.tsx';
 import './log-strips.css';
 
 const pitches = [
@@ -50,6 +51,7 @@ export const LogStrips = memo(function LogStrips({
   const [shown, setShown] = useState<SlotRange | null>(null);
   const field = useRef<HTMLDivElement>(null);
   const strips = stripsOf(cluster, trace);
+  const payload = payloadOf(cluster);
   const lastSlot = Math.max(1, ...strips.map((strip) => strip.pointers.lastSlot));
   const columns = columnsFor(width, pitch);
 
@@ -104,7 +106,7 @@ export const LogStrips = memo(function LogStrips({
       }
     >
       <div className="strips" data-testid="log-strips">
-        <StripNames strips={strips} leader={leader} />
+        <StripNames strips={strips} leader={leader} payload={payload} />
         <div className="strips-frame" ref={ref}>
           <div
             ref={field}
@@ -131,7 +133,7 @@ export const LogStrips = memo(function LogStrips({
               pick(slotAt(event.clientX - event.currentTarget.getBoundingClientRect().left, window, pitch))
             }
           >
-            <WalLane strips={strips} notes={trace.notes} window={window} lastSlot={lastSlot} pitch={pitch} />
+            <SlotLane strips={strips} notes={trace.notes} window={window} lastSlot={lastSlot} pitch={pitch} />
             {strips.map((strip) => (
               <StripRow key={strip.id} strip={strip} window={window} lastSlot={lastSlot} pitch={pitch} />
             ))}
@@ -166,7 +168,7 @@ export const LogStrips = memo(function LogStrips({
           onChange={(event) => setScrolledTo(Number(event.target.value))}
         />
       ) : null}
-      <SlotInspector selected={selected} strips={strips} trace={trace} onClose={leave} />
+      <SlotInspector selected={selected} strips={strips} trace={trace} payload={payload} onClose={leave} />
     </Panel>
   );
 });
@@ -199,14 +201,23 @@ function slotForKey(event: KeyboardEvent, slot: number, lastSlot: number): numbe
 interface StripNamesProps {
   readonly strips: readonly Strip[];
   readonly leader: string | null;
+  readonly payload: Payload;
 }
 
-function StripNames({ strips, leader }: StripNamesProps) {
+const lanes = {
+  wal: { name: 'WAL', hint: 'What each slot holds: WAL, the taller the more' },
+  statements: {
+    name: 'Operations',
+    hint: 'What each slot holds: a bar for a request of a client’s session, brackets where a transaction begins and ends, a dot for the rest',
+  },
+} as const;
+
+function StripNames({ strips, leader, payload }: StripNamesProps) {
   const chosen = Math.max(0, ...strips.map((strip) => strip.pointers.commitPoint));
   return (
     <div className="strips-names">
-      <div className="lane-name quiet" title="What each slot holds: WAL, the taller the more">
-        WAL
+      <div className="lane-name quiet" title={lanes[payload].hint} data-testid="lane-name">
+        {lanes[payload].name}
       </div>
       {strips.map((strip) => (
         <div key={strip.id} className="strips-name" data-leader={strip.id === leader}>

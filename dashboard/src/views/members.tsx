@@ -9,6 +9,7 @@ import { describeVerify } from '../model/event-text.ts';
 import { incarnationName, replicaOf } from '../model/incarnation.ts';
 import { newestMembership } from '../model/members-view.ts';
 import type { Member } from '../model/members-view.ts';
+import { payloadOf, selfComparison } from '../model/protocol-view.ts';
 import { unreachable } from '../model/unreachable.ts';
 import './members.css';
 
@@ -27,6 +28,8 @@ type Compared =
 
 export const Members = memo(function Members({ cluster, heard, ids }: MembersProps) {
   const membership = newestMembership(cluster);
+  // Where statements travel replicas compare their answers by themselves.
+  const isAsked = payloadOf(cluster) === 'wal';
   const [own, setOwn] = useState<Compared>({ state: 'idle' });
   // The leader compares by itself now and then, and people do from the command line: whichever is of the later slot counts.
   const newer =
@@ -53,7 +56,7 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
           </span>
         )
       }
-      actions={<CompareButtons compared={compared} onCompare={compare} />}
+      actions={isAsked ? <CompareButtons compared={compared} onCompare={compare} /> : null}
     >
       <div className="members-scroll">
         <table className="members num" data-testid="members">
@@ -77,7 +80,7 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
         </table>
       </div>
       <p className="verify-result" role="status" data-testid="verify-result" data-state={compared.state}>
-        {verifyLine(compared)}
+        {isAsked ? verifyLine(compared) : selfComparison(cluster)}
       </p>
     </Panel>
   );

@@ -3,11 +3,11 @@ import type { ClusterReplica } from '../../../server/src/api/status.ts';
 import { formatAge, formatBytes, formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
-import { formatBallot, freshStatus, healthOf, staleMs } from '../model/cluster-view.ts';
+import { freshStatus, healthOf, leads, staleMs } from '../model/cluster-view.ts';
 import type { ShownRole } from '../model/cluster-view.ts';
 import { incarnationName } from '../model/incarnation.ts';
 import { memberRole } from '../model/members-view.ts';
-import { protocolFacts } from '../model/protocol-view.ts';
+import { protocolFacts, roleHints } from '../model/protocol-view.ts';
 import { walView } from '../model/wal-view.ts';
 import type { WalView } from '../model/wal-view.ts';
 import type { SendFault } from '../live/api.ts';
@@ -39,7 +39,7 @@ export function ReplicaCard(props: ReplicaCardProps) {
     <article
       className="card"
       data-testid={`replica-card-${replica.id}`}
-      data-leader={props.role === 'leader'}
+      data-leader={leads(props.role)}
       data-stale={stale}
       aria-label={`Replica ${replica.id}`}
     >
@@ -85,12 +85,18 @@ const roleTones: Readonly<Partial<Record<ShownRole, string>>> = {
   leader: 'ink',
   candidate: 'warn',
   deposed: 'warn',
+  primary: 'ink',
+  recovering: 'warn',
 };
+
+function hintOf(role: ShownRole): string | undefined {
+  return Object.entries(roleHints).find(([name]) => name === role)?.[1];
+}
 
 function RoleBadge({ id, role }: { readonly id: string; readonly role: ShownRole }) {
   return (
-    <span className="badge" data-tone={roleTones[role] ?? 'plain'}>
-      {role === 'leader' ? <Icon name="crown" /> : null}
+    <span className="badge" data-tone={roleTones[role] ?? 'plain'} title={hintOf(role)}>
+      {leads(role) ? <Icon name="crown" /> : null}
       <span data-testid={`role-${id}`}>{role}</span>
     </span>
   );
@@ -134,15 +140,16 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
   const version = status?.postgres.version ?? null;
   return (
     <dl className="facts num">
-      <Fact
-        name="Ballot"
-        hint="The newest leadership that it knows of: its round, and who leads in it"
-        testId={`ballot-${id}`}
-        value={status === null ? '–' : formatBallot(status.ballot)}
-      />
+      {(status === null ? [] : protocolFacts(status)).map(({ id: fact, name, hint, value }) => (
+        <Fact key={fact} name={name} hint={hint} testId={`${fact}-${id}`} value={value} />
+      ))}
       <Fact
         name="Commit point"
-        hint="It knows that everything up to this slot is chosen by a majority"
+        hint={
+          status?.protocol.name === 'primary'
+            ? 'Everything up to this slot is confirmed by the primary, and may be executed'
+            : 'It knows that everything up to this slot is chosen by a majority'
+        }
         testId={`commit-point-${id}`}
         value={status === null ? '–' : formatCount(status.commitPoint)}
       />
@@ -176,9 +183,6 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
         testId={`log-${id}`}
         value={status === null ? '–' : formatBytes(status.log.bytes)}
       />
-      {(status === null ? [] : protocolFacts(status)).map(({ id: fact, name, hint, value }) => (
-        <Fact key={fact} name={name} hint={hint} testId={`${fact}-${id}`} value={value} />
-      ))}
       {status?.payload === 'statements' ? null : (
         <WalFacts id={id} view={walView(status?.wal ?? null, postgresUp)} />
       )}

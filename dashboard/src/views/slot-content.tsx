@@ -1,11 +1,13 @@
-/** What a slot holds: for WAL the transactions in it and what they changed, else a sentence. */
+/** What a slot holds: for WAL the transactions in it and what they changed, for an operation whose it is and its statements, else a sentence. */
 import type {
+  OperationContent,
   RangeContent,
   SlotContent,
   WalChange,
   WalTransaction,
 } from '../../../server/src/api/wal-summary.ts';
 import { formatBytes, formatCount } from '../components/format.ts';
+import { describeCircumstances, describeOperation } from '../model/operation-text.ts';
 import { statementKey } from '../model/running.ts';
 import type { Running } from '../model/running.ts';
 import {
@@ -27,6 +29,7 @@ interface SlotContentProps {
 }
 
 export function SlotContentView({ content, running }: SlotContentProps) {
+  if (content.kind === 'operation') return <Operation content={content} />;
   if (content.kind !== 'range') {
     return (
       <p className="slot-sentence" data-testid="slot-content" data-kind={content.kind}>
@@ -54,6 +57,27 @@ export function SlotContentView({ content, running }: SlotContentProps) {
       <Background content={content} />
       {cuts === null ? null : <p className="quiet">{cuts}</p>}
       <Operations content={content} />
+    </div>
+  );
+}
+
+function Operation({ content }: { readonly content: OperationContent }) {
+  const { what, session, sql, bytes } = content;
+  return (
+    <div className="slot-range" data-testid="slot-content" data-kind="operation" data-what={what}>
+      <p className="slot-sentence num">
+        {describeOperation(what, session)}{' '}
+        <span className="quiet">
+          {describeCircumstances(content)} · {formatBytes(bytes)}
+        </span>
+      </p>
+      {sql === null ? (
+        <p className="quiet">Its statements are not told (http.statements).</p>
+      ) : sql.length === 0 ? null : (
+        <pre className="transaction-sql mono" data-testid="slot-sql" title="As every replica executes it">
+          {joinStatements(sql)}
+        </pre>
+      )}
     </div>
   );
 }

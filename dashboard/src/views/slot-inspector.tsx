@@ -6,6 +6,7 @@ import type { SlotLoad } from '../live/use-slot.ts';
 import { formatBallot } from '../model/cluster-view.ts';
 import { describeEntry } from '../model/entry-notes.ts';
 import type { SlotRange } from '../model/event-text.ts';
+import type { Payload } from '../model/protocol-view.ts';
 import type { SlotVote } from '../model/replica-log.ts';
 import type { Strip } from '../model/strips.ts';
 import type { TraceModel } from '../model/trace-model.ts';
@@ -13,21 +14,23 @@ import { unreachable } from '../model/unreachable.ts';
 import { SlotContentView } from './slot-content.tsx';
 import { CellIcon } from './strip-row.tsx';
 
+const hints: Readonly<Record<Payload, string>> = {
+  wal: 'Every column is one slot of the log: mostly a range of WAL, the taller the larger. Point at one to read what it is, click for the transactions in it.',
+  statements:
+    'Every column is one slot of the log: one operation of a client’s session. Point at one to read whose it is, click for its statements.',
+};
+
 interface SlotInspectorProps {
   readonly selected: SlotRange | null;
   readonly strips: readonly Strip[];
   readonly trace: TraceModel;
+  readonly payload: Payload;
   readonly onClose: () => void;
 }
 
-export function SlotInspector({ selected, strips, trace, onClose }: SlotInspectorProps) {
+export function SlotInspector({ selected, strips, trace, payload, onClose }: SlotInspectorProps) {
   if (selected === null) {
-    return (
-      <p className="slot-hint">
-        Every column is one slot of the log: mostly a range of WAL, the taller the larger. Point at one to
-        read what it is, click for the transactions in it.
-      </p>
-    );
+    return <p className="slot-hint">{hints[payload]}</p>;
   }
   const slot = selected.from;
   const cells = strips.map((strip) => ({ id: strip.id, ...strip.cellAt(slot) }));
@@ -47,7 +50,7 @@ export function SlotInspector({ selected, strips, trace, onClose }: SlotInspecto
               <CellIcon kind={cell.kind} />
               <span className="mono">{cell.id}</span>{' '}
               <span className="quiet">{cell.kind === 'empty' ? 'nothing' : cell.kind}</span>
-              <VoteNote vote={cell.vote} />
+              {payload === 'statements' && cell.vote?.ballot === null ? null : <VoteNote vote={cell.vote} />}
             </li>
           ))}
         </ul>
@@ -96,7 +99,8 @@ function Holds({ slot, labels, trace }: HoldsProps) {
 /** That something changed nothing follows from the log below it, so that replicas tell it, and not the entry. */
 function Effect({ label, trace }: { readonly label: string; readonly trace: TraceModel }) {
   const note = trace.notes.get(label);
-  if (note === undefined || note.kind === 'verify' || note.why === null) return null;
+  if (note === undefined || note.kind === 'verify' || note.kind === 'operation' || note.why === null)
+    return null;
   return (
     <p className="slot-nobodys" data-testid="slot-nobodys">
       It changes nothing: {note.why}.

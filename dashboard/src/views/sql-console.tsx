@@ -47,9 +47,16 @@ interface SqlConsoleProps {
   readonly leader: string | null;
   /** Replicas that do not answer, as one text: another list each time would have all of this rendered again. */
   readonly silentKey: string;
+  /** Every replica orders what its own clients want. */
+  readonly isLeaderless: boolean;
 }
 
-export const SqlConsole = memo(function SqlConsole({ ids, leader, silentKey }: SqlConsoleProps) {
+export const SqlConsole = memo(function SqlConsole({
+  ids,
+  leader,
+  silentKey,
+  isLeaderless,
+}: SqlConsoleProps) {
   const [sql, setSql] = useState<string>(examples[0].sql);
   const [chosen, setChosen] = useState<string | null>(null);
   const [run, setRun] = useState<Run | null>(null);
@@ -116,7 +123,8 @@ export const SqlConsole = memo(function SqlConsole({ ids, leader, silentKey }: S
         />
         <div className="sql-bar">
           <span className="quiet">
-            Ctrl+Enter runs it{wayOf(replica, leader, silentKey.split(' ').includes(replica))}
+            Ctrl+Enter runs it
+            {wayOf(replica, isLeaderless ? replica : leader, silentKey.split(' ').includes(replica))}
           </span>
           <Button
             asksServer

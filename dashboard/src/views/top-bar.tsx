@@ -80,7 +80,14 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
           <dt>Latency p99</dt>
           <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
         </div>
-        <div className="top-chosen" title="Slots of the log that a majority has agreed on">
+        <div
+          className="top-chosen"
+          title={
+            first?.protocol.name === 'primary'
+              ? 'Slots of the log that the primary has confirmed'
+              : 'Slots of the log that a majority has agreed on'
+          }
+        >
           <dt>Chosen</dt>
           <dd>
             {formatCount(

@@ -71,6 +71,7 @@ class RunReader {
       case 'apply':
         this.apply(event);
         return null;
+      case 'protocol':
       case 'operation':
         return null;
       default:

@@ -24,7 +24,7 @@ export class Coverage {
   readonly pairs = new Map<string, number>();
 
   see(event: TraceEvent, atMs: number): void {
-    if (event.layer === 'operation' || event.layer === 'lease') return;
+    if (event.layer !== 'consensus' && event.layer !== 'apply') return;
     const replica = replicaOf(event.replica);
     const view = this.views.get(replica) ?? this.begin(replica);
     const pair = `${actionOf(event)} | ${this.own(view)} | ${this.others(replica)}`;

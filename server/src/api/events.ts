@@ -8,7 +8,7 @@ import type { CoreLeaseEvent, TracedLease } from '../multipaxos/types/lease-trac
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
 import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
-import type { RunningTransaction } from './wal-summary.ts';
+import type { OperationWord, RunningTransaction, ShownSession } from './wal-summary.ts';
 
 /** Of a leadership entry. `nextXid`: a transaction id of PostgreSQL, as text. */
 interface LeadershipFields {
@@ -165,6 +165,12 @@ export type LeaseTraceEvent =
       | { readonly name: 'RefuseAnswer'; readonly generation: number; readonly lease: TracedLease | null }
     ));
 
+/** A step of another protocol's core in the words of its specification (specs/Paxos.tla, specs/PrimaryCopies.tla), with what the replica knows then; only where a trace is recorded. */
+export interface ProtocolTraceEvent {
+  readonly name: 'PaxosStep' | 'PrimaryStep';
+  readonly step: { readonly name: string };
+}
+
 /** Things worth showing that no spec knows. */
 export type OperationalEvent =
   | { readonly name: 'ReplicaStarted'; readonly pid: number }
@@ -174,6 +180,14 @@ export type OperationalEvent =
   | { readonly name: 'RecoveryPhase'; readonly progress: RecoveryProgress | null }
   | { readonly name: 'VerifyDone'; readonly result: VerifyResult }
   | { readonly name: 'LogFull' | 'LogResumed' | 'LogRefused'; readonly reason: string }
+  /** Where statements travel and somebody watches: what an entry holds that has been chosen; `what` null: nothing for a database. */
+  | {
+      readonly name: 'SlotChosen';
+      readonly slot: Slot;
+      readonly label: EntryLabel;
+      readonly what: OperationWord | null;
+      readonly session: ShownSession | null;
+    }
   /** What the leader's PostgreSQL was found at, now and then while somebody watches; `more`: how many were left out. */
   | {
       readonly name: 'RunningTransactions';
@@ -194,6 +208,7 @@ export type TraceEvent = {
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
   | ({ readonly layer: 'lease' } & LeaseTraceEvent)
+  | ({ readonly layer: 'protocol' } & ProtocolTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent)
 );
 
@@ -208,6 +223,9 @@ const frequentNames: ReadonlySet<string> = new Set<TraceEvent['name']>([
   'AnswerRead',
   'RefuseAnswer',
   'RunningTransactions',
+  'SlotChosen',
+  'PaxosStep',
+  'PrimaryStep',
 ]);
 
 /** Whether events of this name come so often that they are made for listeners of everything only. */

@@ -3,7 +3,7 @@
  *
  * Every list is bounded; what was left out is counted beside it.
  */
-import type { Ballot, EntryLabel, Slot } from '../multipaxos/types/names.ts';
+import type { Ballot, EntryLabel, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 
 /** What a file of a relation is called now. `table`: that an index or a TOAST table belongs to. */
 export interface RelationName {
@@ -95,8 +95,45 @@ export interface LeadershipContent {
   readonly resumes: boolean;
 }
 
+/** What an operation is, where statements travel; of a request by its text. */
+export type OperationWord =
+  | 'open'
+  | 'begin'
+  | 'execute'
+  | 'commit'
+  | 'rollback'
+  | 'close'
+  | 'cancelOpen'
+  | 'pause';
+
+/** The session of a client: digits of its name, too few to act in it. `at`: the replica that its client came to; null: any, or one that is not known. */
+export interface ShownSession {
+  readonly name: string;
+  readonly at: ReplicaId | null;
+}
+
+/** One operation, where statements travel. `session` null: it is about all of them. */
+export interface OperationContent {
+  readonly kind: 'operation';
+  readonly what: OperationWord;
+  readonly session: ShownSession | null;
+  /** Whose proposal it was. */
+  readonly proposer: ReplicaId;
+  /** Counts the requests of the session from 1 on. Null: it is no request. */
+  readonly request: number | null;
+  /** When its client is answered, where it asked for more or less than the group does. */
+  readonly level: string | null;
+  /** Of what opens a session. */
+  readonly user: string | null;
+  readonly database: string | null;
+  /** Its statements as they are executed, cut. Null: the replica is configured not to tell them. */
+  readonly sql: readonly string[] | null;
+  readonly bytes: number;
+}
+
 export type SlotContent =
   | RangeContent
+  | OperationContent
   | LeadershipContent
   | { readonly kind: 'verify'; readonly check: string }
   | { readonly kind: 'noop' }

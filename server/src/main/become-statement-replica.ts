@@ -33,6 +33,8 @@ import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
 import { ownPrefix, SessionSweep } from '../replica/statements/session-sweep.ts';
 import { ReplicaSharedSessions, sharedPrefix } from '../replica/statements/shared-sessions.ts';
+import { ShownOperations } from '../replica/statements/shown-operations.ts';
+import { createSlotReader } from '../replica/status/slot-reader.ts';
 import { SharedSweep } from '../replica/statements/shared-sweep.ts';
 import { Submissions } from '../replica/statements/submissions.ts';
 import { primaryDefaults } from '../config/config-schema.ts';
@@ -40,7 +42,6 @@ import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { LevelRules } from '../replica/statements/session-level.ts';
 import type { Frame } from './frame.ts';
 import { protocolOf } from './protocols.ts';
-import { unreadable } from './show-replica.ts';
 import { openStatementPostgres } from './statement-database.ts';
 import { type Beginning, StatementCopies } from './statement-copies.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
@@ -296,6 +297,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     sessions.endAll(reason);
     shared.endAll(reason);
   };
+  const shown = new ShownOperations({
+    replicas: config.peers.map(({ id }) => id),
+    tellsSql: config.http.statements,
+  });
   const replica: StatementReplica = new StatementReplica({
     config,
     protocol,
@@ -310,6 +315,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     digests,
     tracker,
     events,
+    shown,
     log,
     transport,
     timers,
@@ -342,7 +348,13 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     status: (clients) => replica.status(clients),
     measures: () => replica.measures(),
     admin: refusing,
-    readSlot: () => Promise.resolve(unreadable('What a slot holds is not shown where statements travel.')),
+    readSlot: createSlotReader({
+      read: (from, to, bytesMax) => protocol.readChosen(from, to, bytesMax),
+      commitPoint: () => protocol.commitPoint,
+      purgedTo: () => protocol.purgedTo,
+      content: (entry) => shown.contentOf(entry),
+      names: () => Promise.resolve(new Map()),
+    }),
     beforeStop: () => Promise.resolve(),
     stop: () => {
       stopSweeping();

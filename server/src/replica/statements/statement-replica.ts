@@ -24,6 +24,7 @@ import type { ReplicaEvents } from '../status/events.ts';
 import { LogTrouble } from '../status/log-trouble.ts';
 import { statusOf, type DatabaseStatus } from '../status/status-report.ts';
 import type { DigestExchange } from './digest-exchange.ts';
+import type { ShownOperations } from './shown-operations.ts';
 import type { Submissions } from './submissions.ts';
 
 const lookMs = 300;
@@ -51,6 +52,8 @@ export interface StatementReplicaParts {
   readonly digests: Pick<DigestExchange, 'take' | 'stop'>;
   readonly tracker: RecoveryTracker;
   readonly events: ReplicaEvents;
+  /** What entries hold, for people. */
+  readonly shown: Pick<ShownOperations, 'eventOf'>;
   readonly log: LogStore;
   readonly transport: Transport & { faults(): readonly LinkFault[] };
   readonly timers: Timers;
@@ -104,8 +107,9 @@ export class StatementReplica implements ProtocolListener {
   // --------------------------------------------------------------------------------------- what the protocol says
 
   chosen(entries: readonly SlotEntry[]): void {
-    const { payload, submissions, heldRuns } = this.parts;
+    const { payload, submissions, heldRuns, events, shown } = this.parts;
     heldRuns.chosen(entries);
+    if (events.isWatched) for (const entry of entries) events.operation(shown.eventOf(entry));
     if (!submissions.isEmpty)
       for (const { entry } of entries) if (entry.kind === 'command') this.noteOrdered(entry.payload);
     payload.chosen(entries);

@@ -9,6 +9,7 @@ import {
   type ApplyTraceEvent,
   type LeaseTraceEvent,
   type OperationalEvent,
+  type ProtocolTraceEvent,
   type TraceEvent,
 } from '../../api/events.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
@@ -18,6 +19,7 @@ type Layered =
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)
   | ({ readonly layer: 'apply' } & ApplyTraceEvent)
   | ({ readonly layer: 'lease' } & LeaseTraceEvent)
+  | ({ readonly layer: 'protocol' } & ProtocolTraceEvent)
   | ({ readonly layer: 'operation' } & OperationalEvent);
 
 type Level = Extract<TraceLevel, 'rare' | 'all'>;
@@ -116,6 +118,10 @@ export class ReplicaEvents {
   lease(event: LeaseTraceEvent, nowMs: () => number): void {
     if (this.level === 'rare' && isFrequent(event.name)) return;
     this.publish({ layer: 'lease', ...event }, this.whenShown(event.clockMs, nowMs));
+  }
+
+  protocol(event: ProtocolTraceEvent): void {
+    this.publish({ layer: 'protocol', ...event });
   }
 
   operation(event: OperationalEvent): void {

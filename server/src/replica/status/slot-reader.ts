@@ -1,10 +1,10 @@
 /**
  * Reads one slot of the log for people: what it holds, with the names of the tables.
  *
- * Responsible for: which slots can be told of, and how many are read at a time. What a slot holds is payload/wal/summary; names are asked of PostgreSQL.
+ * Responsible for: which slots can be told of, and how many are read at a time. What a slot holds is payload/wal/summary, or statements/shown-operations.ts; names are asked of PostgreSQL.
  * Invariants: only what is known to be chosen is told; at most `atOnceMax` are being read.
  */
-import type { RelationName, SlotAnswer, SlotRefusal } from '../../api/wal-summary.ts';
+import type { RelationName, SlotAnswer, SlotContent, SlotRefusal } from '../../api/wal-summary.ts';
 import { entryLabel } from '../../multipaxos/entry.ts';
 import type { Entry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
@@ -17,6 +17,8 @@ export interface SlotReaderOptions {
   readonly read: (from: Slot, to: Slot, bytesMax: number) => Promise<readonly Entry[]>;
   readonly commitPoint: () => Slot;
   readonly purgedTo: () => Slot;
+  /** What an entry holds. Default: that WAL travels. */
+  readonly content?: (entry: Entry) => SlotContent;
   /** By `fileKey`; never rejects. */
   readonly names: (files: readonly RelationFile[]) => Promise<ReadonlyMap<string, RelationName>>;
 }
@@ -25,14 +27,20 @@ export type SlotReader = (slot: Slot) => Promise<SlotAnswer | SlotRefusal>;
 
 const atOnceMax = 4;
 
-export function createSlotReader({ read, commitPoint, purgedTo, names }: SlotReaderOptions): SlotReader {
+export function createSlotReader({
+  read,
+  commitPoint,
+  purgedTo,
+  content: contentOf = slotContent,
+  names,
+}: SlotReaderOptions): SlotReader {
   let reading = 0;
 
   async function readSlot(slot: Slot): Promise<SlotAnswer | SlotRefusal> {
     if (slot > commitPoint()) return refusal('notChosen', `Slot ${slot} is not known to be chosen here.`);
     const [entry] = slot <= purgedTo() ? [] : await read(slot, slot, 1);
     if (entry === undefined) return missing(slot);
-    const content = slotContent(entry);
+    const content = contentOf(entry);
     const label = entryLabel(entry);
     if (content.kind !== 'range') return { slot, label, content };
     return { slot, label, content: nameRelations(content, await names(filesOf(content))) };

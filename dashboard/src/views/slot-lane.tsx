@@ -1,8 +1,9 @@
 /**
- * What the slots hold, above the strips: a bar for a range of WAL, the taller the larger; a flag where a leadership begins, with its timeline; dots for what holds nothing for a database.
+ * What the slots hold, above the strips: a bar for a range of WAL, the taller the larger; a flag where a leadership begins, with its timeline; of operations a bar for a request, brackets where a transaction begins and ends, open where it is rolled back; dots for what holds nothing for a database.
  *
  * Not a state, so without the hues of states.
  */
+import type { OperationWord } from '../../../server/src/api/wal-summary.ts';
 import type { StripWindow } from '../layout/strip-window.ts';
 import { walBarHeight } from '../layout/wal-bar.ts';
 import type { EntryNote, EntryNotes } from '../model/entry-notes.ts';
@@ -14,7 +15,7 @@ export const laneHeight = 26;
 const barMax = 20;
 const barMin = 3;
 
-interface WalLaneProps {
+interface SlotLaneProps {
   readonly strips: readonly Strip[];
   readonly notes: EntryNotes;
   readonly window: StripWindow;
@@ -22,10 +23,10 @@ interface WalLaneProps {
   readonly pitch: number;
 }
 
-export function WalLane({ strips, notes, window, lastSlot, pitch }: WalLaneProps) {
+export function SlotLane({ strips, notes, window, lastSlot, pitch }: SlotLaneProps) {
   const count = Math.max(0, Math.min(window.columns, lastSlot - window.from + 1));
   return (
-    <svg className="lane" width="100%" height={laneHeight} aria-hidden="true" data-testid="wal-lane">
+    <svg className="lane" width="100%" height={laneHeight} aria-hidden="true" data-testid="slot-lane">
       {Array.from({ length: count }, (_, column) => {
         const slot = window.from + column;
         const label = labelAt(strips, slot);
@@ -63,8 +64,33 @@ function LaneMark({ label, note, x, pitch }: LaneMarkProps) {
   }
   if (note?.kind === 'leadership')
     return <Flag timeline={note.timeline} x={x} pitch={pitch} isIdle={note.why !== null} />;
+  if (note?.kind === 'operation') {
+    const shape = operationShape(note.what, center, baseline);
+    if (shape !== null) return <path className="lane-operation" data-what={note.what} d={shape} />;
+  }
   if (label === null) return null;
   return <circle className="lane-dot" cx={center} cy={baseline - 2} r="1.5" />;
+}
+
+const tall = 14;
+const arm = 4;
+
+/** Null: it changes nothing in a database by itself. */
+function operationShape(what: OperationWord, center: number, baseline: number): string | null {
+  const top = baseline - tall;
+  switch (what) {
+    case 'execute':
+      return `M${center} ${baseline}V${baseline - 9}`;
+    case 'begin':
+      return `M${center + arm - 1} ${top}H${center - 1}V${baseline}H${center + arm - 1}`;
+    case 'commit':
+      return `M${center - arm + 1} ${top}H${center + 1}V${baseline}H${center - arm + 1}`;
+    case 'rollback':
+    case 'cancelOpen':
+      return `M${center - arm + 1} ${top}H${center + 1}V${baseline}`;
+    default:
+      return null;
+  }
 }
 
 interface FlagProps {
