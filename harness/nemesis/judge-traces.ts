@@ -13,6 +13,8 @@ import { checkLeaseTrace, judgeLeaseRuns, leaseRunOf } from '../conformance/leas
 import { checkTrace, findRejections } from '../conformance/trace/check-trace.ts';
 import { mutants, type MutantKind } from '../conformance/trace/mutants.ts';
 import { mutate } from '../conformance/trace/mutate.ts';
+import { judgeProcesses, refusedAlterations } from '../conformance/processes/judge-processes.ts';
+import { isProtocolTrace } from '../conformance/processes/lives.ts';
 import { NothingToAlterError } from '../conformance/trace/nothing-to-alter.ts';
 
 export interface TraceVerdict {
@@ -26,6 +28,7 @@ export async function judgeTraces(
   events: readonly TraceEvent[],
   { alter, say }: { readonly alter: boolean; readonly say: (line: string) => void },
 ): Promise<TraceVerdict> {
+  if (isProtocolTrace(events)) return judgeProtocol(events, { alter, say });
   const accepted = [await judgeConsensus(events, say), await judgeApply(events), await judgeLease(events)];
   const anomalies = accepted.flatMap((each) => each.anomalies);
   const told = accepted.flatMap((each) => each.told);
@@ -40,6 +43,34 @@ export async function judgeTraces(
   return {
     anomalies: altered.flatMap((each) => each.anomalies),
     told: [...told, ...altered.flatMap((each) => each.told)],
+  };
+}
+
+/** Of single-decree Paxos, or of a primary and its copies. */
+async function judgeProtocol(
+  events: readonly TraceEvent[],
+  { alter, say }: { readonly alter: boolean; readonly say: (line: string) => void },
+): Promise<TraceVerdict> {
+  const { protocol, steps, actions, refused } = await judgeProcesses(events);
+  if (refused !== null) {
+    const summary = `${protocol}: an event is no step of the spec`;
+    return { anomalies: [{ kind: 'trace-rejected', summary, detail: [JSON.stringify(refused)] }], told: [] };
+  }
+  const told = [
+    `${protocol}: ${steps} steps accepted`,
+    [...actions].map(([action, count]) => `${action} ${count}`).join(', '),
+  ];
+  for (const line of told) say(line);
+  if (!alter) return { anomalies: [], told };
+  const altered = await refusedAlterations(events, protocol);
+  const accepted = [...altered].filter(([, isRefused]) => !isRefused).map(([shows]) => shows);
+  return {
+    anomalies: accepted.map((shows) => ({
+      kind: 'mutant-accepted',
+      summary: `${protocol}: ${shows} was not noticed`,
+      detail: [],
+    })),
+    told: [...told, `${protocol}: ${altered.size - accepted.length} of ${altered.size} alterations refused`],
   };
 }
 

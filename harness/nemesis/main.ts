@@ -87,8 +87,8 @@ async function main(): Promise<number> {
   const logStore = values['log-store'];
   if (logStore !== 'segment' && logStore !== 'zookeeper') throw new RangeError(`no log store ${logStore}`);
   const order = parseOrder(values.order);
-  if (order !== 'wal' && (values.trace || values.alter))
-    throw new RangeError('what replicas record is judged for --order wal only');
+  if (order === 'statements' && (values.trace || values.alter))
+    throw new RangeError('what replicas record is judged for --order wal and paxos only');
   const schedule = drawSchedule({
     seed,
     durationMs,

@@ -1,5 +1,5 @@
 /**
- * Holds a recorded run of a simulated group to specs/Paxos.tla, step by step, with the evaluator of harness/tla (specs/TracePaxos.tla says what is asserted).
+ * Holds a recorded run of a group, simulated or of processes, to specs/Paxos.tla, step by step (specs/TracePaxos.tla says what is asserted).
  *
  * Responsible for: turning the events of the replicas into steps of the spec. Replicas, ballots and entries get the spec's names; an Apply is one step for each
  * slot; how many records a flush covers counts purges, which the core does not write itself.
@@ -7,7 +7,7 @@
 import type { Ballot, ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import type { TracedSlot } from '../../server/src/paxos/types/trace.ts';
 import type { RecordedModel } from '../conformance/judge/recorded-model.ts';
-import { judgeByTypescript } from '../conformance/judge/typescript-judge.ts';
+import { type JudgeName, judges } from '../conformance/judge/judges.ts';
 import type { ReplicaEvent } from './simulated-replica.ts';
 
 type Fields = ReplicaEvent['event'];
@@ -21,10 +21,11 @@ export interface TraceVerdict {
 export async function judgePaxosTrace(
   events: readonly ReplicaEvent[],
   replicas: number,
+  judge: JudgeName = 'typescript',
 ): Promise<TraceVerdict> {
   const steps = new StepMaker(replicas).steps(events);
-  const printed = await judgeByTypescript(modelOf(steps, replicas));
-  const reached = Math.max(...printed.trim().split('\n').map(Number));
+  const printed = await judges[judge](modelOf(steps, replicas));
+  const reached = Math.max(...[...printed.matchAll(/^\d+$/gm)].map(([line]) => Number(line)));
   return { steps: steps.length, refused: reached > steps.length ? null : steps[reached - 1]!.of };
 }
 

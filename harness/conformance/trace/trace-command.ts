@@ -5,6 +5,8 @@ import type { JudgeName } from '../judge/judges.ts';
 import { checkLease } from '../lease/lease-command.ts';
 import type { ApplyEvent } from './apply-event.ts';
 import { checkApplyTrace, type ApplyRejected } from './apply-trace.ts';
+import { judgeProcesses } from '../processes/judge-processes.ts';
+import { isProtocolTrace } from '../processes/lives.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
 import { isMutantKind, mutants } from './mutants.ts';
 import { mutate } from './mutate.ts';
@@ -75,6 +77,7 @@ export async function runTraceCommand(
 ): Promise<number> {
   const startMs = performance.now();
   const recorded = readEvents(paths);
+  if (isProtocolTrace(recorded)) return checkProcesses(recorded, options);
   const ordered = orderTrace(recorded);
   const late = beginsTooLate(ordered);
   if (late.length > 0) {
@@ -111,6 +114,21 @@ export async function runTraceCommand(
   }
   const codes = [await checkApply(recorded, options.judge), await checkLease(recorded, options)];
   return Math.max(covered, ...codes);
+}
+
+/** Of single-decree Paxos, or of a primary and its copies. @returns the exit code */
+async function checkProcesses(
+  recorded: readonly TraceEvent[],
+  { judge }: TraceCommandOptions,
+): Promise<number> {
+  const { protocol, steps, actions, refused } = await judgeProcesses(recorded, judge);
+  if (refused !== null) {
+    console.log(`${protocol}: rejected at ${JSON.stringify(refused)}`);
+    return 1;
+  }
+  console.log(`${protocol}: accepted ${steps} steps of the spec`);
+  console.log([...actions].map(([action, count]) => `${action} ${count}`).join(', '));
+  return 0;
 }
 
 function printCoverage({ actions }: Accepted, requireAll: boolean): number {

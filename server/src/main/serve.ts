@@ -7,6 +7,7 @@
  */
 import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
+import { openSyncTraceFile } from '../adapters/trace-file/sync-trace-file.ts';
 import { openTraceFile, type TraceFile } from '../adapters/trace-file/trace-file.ts';
 import type { TraceEvent } from '../api/events.ts';
 import type { Measures } from '../api/measures.ts';
@@ -142,7 +143,8 @@ function openGateway(
 
 async function openTrace(config: ReplicaConfig, logger: Logger): Promise<TraceFile | null> {
   if (!config.trace.file) return null;
-  return openTraceFile({
+  const open = config.protocol === 'multi-paxos' ? openTraceFile : openSyncTraceFile;
+  return open({
     dir: join(config.dataDir, 'trace'),
     run: `${process.pid}-${Date.now()}`,
     fileBytesMax: config.trace.fileBytesMax,

@@ -93,6 +93,14 @@ export async function openTraceFile(options: TraceFileOptions): Promise<TraceFil
   };
 }
 
+/** A run's name becomes part of a file's name. */
+export function traceFileName(run: string, number: number): string {
+  const safeRun = /^[\w-]{1,64}$/.test(run)
+    ? run
+    : createHash('sha256').update(run).digest('hex').slice(0, 16);
+  return `trace-${safeRun}-${String(number).padStart(6, '0')}.ndjson`;
+}
+
 interface Rotation {
   append(lines: readonly string[]): Promise<void>;
   close(): Promise<void>;
@@ -102,16 +110,11 @@ function rotation({ dir, run, fileBytesMax, filesMax }: TraceFileOptions): Rotat
   let file: FileHandle | null = null;
   let fileBytes = 0;
   let number = 0;
-  // A run's name becomes part of a file's name.
-  const safeRun = /^[\w-]{1,64}$/.test(run)
-    ? run
-    : createHash('sha256').update(run).digest('hex').slice(0, 16);
-
   const nextFile = async (): Promise<FileHandle> => {
     await file?.close();
     file = null;
     number += 1;
-    const next = await open(join(dir, `trace-${safeRun}-${String(number).padStart(6, '0')}.ndjson`), 'ax');
+    const next = await open(join(dir, traceFileName(run, number)), 'ax');
     fileBytes = 0;
     file = next;
     // The new one may become full.
@@ -150,7 +153,7 @@ function rotation({ dir, run, fileBytesMax, filesMax }: TraceFileOptions): Rotat
 }
 
 /** Keeps the newest files by the time of their last write, as many as take no more than `fullMax` full ones; names of different runs say nothing about their order. */
-async function deleteOldest(dir: string, fullMax: number, fileBytesMax: number): Promise<void> {
+export async function deleteOldest(dir: string, fullMax: number, fileBytesMax: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => namePattern.test(name));
   const found = await Promise.all(
     names.map(async (name) => {

@@ -54,7 +54,7 @@ export function paxosConfigOf({ config, log }: ProtocolParts): PaxosConfig {
     windowBytesMax: bounds.windowBytesMax,
     catchUpSlotsMax: bounds.catchUpSlotsMax,
     catchUpBytesMax: Math.min(bounds.acceptBatchBytesMax, catchUpBytesMax),
-    trace: false,
+    trace: config.trace.file,
   };
 }
 
@@ -182,7 +182,7 @@ export class PaxosHost implements ProtocolHost {
   }
 
   traceAt(): void {
-    // What the core does is not told yet.
+    // What the core does is told to a trace file alone, from its first step on.
   }
 
   onControl(from: ReplicaId, message: ControlMessage): void {
@@ -240,6 +240,9 @@ export class PaxosHost implements ProtocolHost {
   private step(input: PaxosInput): void {
     const { state, effects } = paxosStep(this.state, input);
     this.state = state;
+    // Ahead of what others hear of it: a trace has no effect without its cause, whatever befalls this process in between.
+    for (const effect of effects)
+      if (effect.kind === 'trace') this.parts.events.protocol({ name: 'PaxosStep', step: effect.event });
     for (const effect of effects) this.carryOut(effect);
   }
 

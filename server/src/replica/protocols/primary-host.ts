@@ -62,7 +62,7 @@ function primaryConfigOf({ config, log }: ProtocolParts, settings: PrimarySettin
     batchBytesMax: Math.min(bounds.acceptBatchBytesMax, batchBytesMax),
     keepSlots,
     keepBytesMax,
-    isTold: false,
+    isTold: config.trace.file,
   };
 }
 
@@ -201,7 +201,7 @@ export class PrimaryHost implements ProtocolHost {
   }
 
   traceAt(): void {
-    // What the core does is not told yet.
+    // What the core does is told to a trace file alone, from its first step on.
   }
 
   onControl(from: ReplicaId, message: ControlMessage): void {
@@ -285,6 +285,9 @@ export class PrimaryHost implements ProtocolHost {
   private step(input: Input): void {
     const { state, effects } = step(this.state, input);
     this.state = state;
+    // Ahead of what others hear of it: a trace has no effect without its cause, whatever befalls this process in between.
+    for (const effect of effects)
+      if (effect.kind === 'trace') this.parts.events.protocol({ name: 'PrimaryStep', step: effect.event });
     for (const effect of effects) this.carryOut(effect);
   }
 
