@@ -76,11 +76,9 @@ export function loadChecked(): Checked {
   return new Map(Object.entries(noted));
 }
 
-/** By name, a model a line: two who note different ones seldom meet. Names that are no model's go. */
-export function textOfChecked(checked: Checked, models: readonly Model[]): string {
-  const lines = models
-    .map(({ name }) => name)
-    .filter((name) => checked.has(name))
+/** By name, a model a line: two who note different ones seldom meet. */
+export function textOfChecked(checked: Checked): string {
+  const lines = [...checked.keys()]
     .sort()
     .map((name) => `  ${JSON.stringify(name)}: ${JSON.stringify(checked.get(name))}`);
   return `{\n${lines.join(',\n')}\n}\n`;
@@ -98,5 +96,7 @@ export function noteChecked(
     if (isAsExpected && digest !== undefined) checked.set(model.name, digest);
     else checked.delete(model.name);
   }
-  writeFileSync(CHECKED_FILE, textOfChecked(checked, models));
+  const names = new Set(models.map(({ name }) => name));
+  for (const name of checked.keys()) if (!names.has(name)) checked.delete(name);
+  writeFileSync(CHECKED_FILE, textOfChecked(checked));
 }

@@ -9,7 +9,8 @@ const words: Readonly<Record<OperationWord, string>> = {
   rollback: 'Rolls back in',
   close: 'Closes',
   cancelOpen: 'Ends the open transaction of',
-  pause: 'Begins nothing in',
+  pause: 'Holds back what would begin a transaction in',
+  resume: 'Goes on in',
 };
 
 /** Such as `session 3f09ac of a client at r2`. */

@@ -75,7 +75,7 @@ export class ShownOperations {
   }
 
   private sessionOf(operation: Operation): ShownSession | null {
-    if (operation.kind === 'pause' || operation.session === null) return null;
+    if (!('session' in operation) || operation.session === null) return null;
     const { session } = operation;
     const begin = ownPrefix('' as ReplicaId).length;
     return {
