@@ -7,6 +7,7 @@ import type { OperationWord } from '../../../server/src/api/wal-summary.ts';
 import type { StripWindow } from '../layout/strip-window.ts';
 import { walBarHeight } from '../layout/wal-bar.ts';
 import type { EntryNote, EntryNotes } from '../model/entry-notes.ts';
+import { unreachable } from '../model/unreachable.ts';
 import { labelAt } from '../model/strips.ts';
 import type { Strip } from '../model/strips.ts';
 import { widePitch } from './strip-row.tsx';
@@ -88,8 +89,13 @@ function operationShape(what: OperationWord, center: number, baseline: number): 
     case 'rollback':
     case 'cancelOpen':
       return `M${center - arm + 1} ${top}H${center + 1}V${baseline}`;
-    default:
+    case 'open':
+    case 'close':
+    case 'pause':
+    case 'resume':
       return null;
+    default:
+      return unreachable(what);
   }
 }
 

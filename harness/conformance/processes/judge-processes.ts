@@ -83,7 +83,7 @@ function alterStep<Step extends { readonly name: string }>(
             name: 'FaultChanged',
             description: 'left out',
           } as unknown as TraceEvent)
-        : ({ ...event, step } as TraceEvent);
+        : { ...event, step };
     return events.with(at, altered);
   };
 }

@@ -133,7 +133,16 @@ function eventsOf(life: Life, step: PaxosTraceEvent): Fields[] {
       return [told];
     case 'Restored':
       return moveDatabase(life, upTo);
-    default:
+    case 'Crash':
+    case 'Decide':
+    case 'HandleDone':
+    case 'HandleLearn':
+    case 'HandleReject':
+    case 'LoseDatabase':
+    case 'Propose':
+    case 'Restart':
       return [told];
+    default:
+      return name satisfies never;
   }
 }

@@ -39,7 +39,7 @@ export function primaryRunOf(steps: readonly PrimaryStep[]): readonly PrimaryRun
     const life = isNext ? beginLife(steps, of, last) : last;
     lives.set(replica, life);
     const end = isNext && last !== undefined ? [crashOf(last, step, life.executed)] : [];
-    return [...end, eventOf(life, step)].map((event) => ({ ...event, replica, of }));
+    return [...end, eventOf(life, step)].map((event) => Object.assign({ replica, of }, event));
   });
 }
 
