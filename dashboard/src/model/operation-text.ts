@@ -10,7 +10,9 @@ const words: Readonly<Record<OperationWord, string>> = {
   close: 'Closes',
   cancelOpen: 'Ends the open transaction of',
   pause: 'Holds back what would begin a transaction in',
-  resume: 'Goes on in',
+  resume: 'Ends the pause of',
+  hold: 'Agrees on a request that may have no end in',
+  goOn: 'Goes on in',
 };
 
 /** Such as `session 3f09ac of a client at r2`. */

@@ -93,6 +93,8 @@ function operationShape(what: OperationWord, center: number, baseline: number): 
     case 'close':
     case 'pause':
     case 'resume':
+    case 'hold':
+    case 'goOn':
       return null;
     default:
       return unreachable(what);

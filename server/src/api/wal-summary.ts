@@ -105,7 +105,9 @@ export type OperationWord =
   | 'close'
   | 'cancelOpen'
   | 'pause'
-  | 'resume';
+  | 'resume'
+  | 'hold'
+  | 'goOn';
 
 /** The session of a client: digits of its name, too few to act in it. `at`: the replica that its client came to; null: any, or one that is not known. */
 export interface ShownSession {
