@@ -72,7 +72,8 @@ export async function openStatementPostgres(
       await mkdir(places.dataDir, { recursive: true });
       // It was removed, or its place was about to be taken.
       const isGone = (await inspectDataDirectory(places.postgres)) === 'missing';
-      if (isGone && kept.note !== null) await kept.install(await chooseLaunchUser());
+      if (kept.note !== null && (isGone || (await kept.isHalfStarted())))
+        await kept.install(await chooseLaunchUser());
       const isNew = (await inspectDataDirectory(places.postgres)) === 'missing';
       if (isNew) {
         const user = await chooseLaunchUser();

@@ -41,6 +41,8 @@ export interface ClientSession {
   mayUnwelcome: boolean;
   /** In a block that has failed, and that holds nothing: its transaction was ended for others' sake. */
   isHollow: boolean;
+  /** Its block may be SERIALIZABLE (serializable.ts). */
+  isSerializable: boolean;
   /** Names of settings of the client's own. */
   readonly customNames: Set<string>;
   /** Requests that have come while one of it waits. */
@@ -68,6 +70,7 @@ export function freshSession(
     preparedBytes: 0,
     mayUnwelcome: false,
     isHollow: false,
+    isSerializable: false,
     customNames: new Set(),
     queued: [],
   };

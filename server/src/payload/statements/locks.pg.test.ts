@@ -149,6 +149,61 @@ describe('a request that waits for another session', () => {
   });
 });
 
+describe('transactions that are SERIALIZABLE', () => {
+  const begin = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
+  const skew = 'INSERT INTO s SELECT count(*) FROM s';
+
+  it('are open one at a time, so that none is refused at one replica and not at another', async () => {
+    await feed.sql('a', 'CREATE TABLE s (n int)');
+    await feed.sql('a', begin);
+    await feed.sql('a', skew);
+    expect(await feed.sql('b', begin)).toBe('waits');
+    const waiting = feed.log.length;
+    // Others do not wait.
+    expect(await feed.sql('c', 'BEGIN')).toBe('BEGIN T');
+    expect(await feed.sql('c', 'SELECT count(*) FROM s')).toBe('(0) SELECT 1 T');
+    expect(await feed.sql('c', 'COMMIT')).toBe('COMMIT I');
+    expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
+    expect(toldOf(waiting)).toBe('BEGIN T');
+    await feed.sql('b', skew);
+    expect(await feed.sql('b', 'COMMIT')).toBe('COMMIT I');
+    expect(await feed.sql('c', "SELECT string_agg(n::text, ' ' ORDER BY n) FROM s")).toBe('(0 1) SELECT 1 I');
+  });
+
+  it.each([
+    ['by SET TRANSACTION', ['BEGIN', 'SET TRANSACTION ISOLATION LEVEL SERIALIZABLE'], 'waits'],
+    ['by a setting', ["SET default_transaction_isolation = 'Serializable'", 'BEGIN'], 'waits'],
+    ['by themselves', ["SET default_transaction_isolation = 'serializable'", skew], 'waits'],
+    ['no more', ['RESET default_transaction_isolation', 'BEGIN'], 'BEGIN T'],
+  ])('%s', async (_, texts, told) => {
+    // Whoever waits may have waited in a block, or come from one.
+    await feed.sql('a', begin);
+    await feed.sql('a', skew);
+    for (const text of texts.slice(0, -1)) {
+      const answer = await feed.sql('b', text);
+      if (answer === 'waits') {
+        await feed.sql('a', 'COMMIT');
+        await feed.sql('a', begin);
+      }
+    }
+    expect(await feed.sql('b', texts.at(-1)!)).toBe(told);
+    const waiting = feed.log.length;
+    expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
+    expect(toldOf(waiting)).toMatch(/^(BEGIN T|SET T|INSERT 0 1 I)$/);
+    await feed.sql('b', 'COMMIT');
+  });
+
+  it('that wait for each other are a circle', async () => {
+    await feed.sql('a', begin);
+    await feed.sql('b', 'BEGIN');
+    await feed.sql('b', 'UPDATE t SET b = 0 WHERE a = 1');
+    expect(await feed.sql('a', 'UPDATE t SET b = 0 WHERE a = 1')).toBe('waits');
+    expect(await feed.sql('b', 'SET TRANSACTION ISOLATION LEVEL SERIALIZABLE')).toBe('!40P01 E');
+    await feed.sql('b', 'ROLLBACK');
+    await feed.sql('a', 'COMMIT');
+  });
+});
+
 describe('a pause', () => {
   it('holds back what begins a transaction until none is open', async () => {
     const rested: string[] = [];

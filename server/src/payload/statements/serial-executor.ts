@@ -31,6 +31,7 @@ import { ParkedRequests } from './parked-requests.ts';
 import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
+import { mayBeSerializable } from './serializable.ts';
 import { SessionMemory } from './session-memory.ts';
 import { closedAnswer, failure, nothingAnswered, staleAnswer } from './told-results.ts';
 import { unwelcomeAmong } from './welcome-sessions.ts';
@@ -299,6 +300,9 @@ export class SerialExecutor implements StatementExecutor {
       this.held.hold({ slot, number: session.number, request });
       return;
     }
+    const isSerializable = mayBeSerializable(session, request);
+    const holders = isSerializable ? this.serializableBeside(session) : noSessions;
+    if (holders.size > 0) return this.park(slot, session, request, holders);
     const others = [...this.sessions.values()].filter((one) => one !== session && isHolding(one)).length;
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
     const stillOpen = others + this.parked.size + this.held.size;
@@ -317,14 +321,29 @@ export class SerialExecutor implements StatementExecutor {
       session.mayUnwelcome = false;
       this.someMayBeUnwelcome = true;
     }
-    if (outcome.code === 'waits') {
-      const { holders } = outcome;
-      const parked = this.parked.park({ slot, session: session.number, request, holders });
-      if (parked === 'parked') return;
-      await this.runs.failWaiting(session, parked);
-      return this.finish(slot, session, request, failure(session, waitErrors[parked]));
-    }
+    if (outcome.code === 'waits') return this.park(slot, session, request, outcome.holders);
+    session.isSerializable = session.status !== 'I' && (session.isSerializable || isSerializable);
     await this.finish(slot, session, request, outcome.result);
+  }
+
+  private async park(
+    slot: number,
+    session: ClientSession,
+    request: RequestOperation,
+    holders: ReadonlySet<number>,
+  ): Promise<void> {
+    const parked = this.parked.park({ slot, session: session.number, request, holders });
+    if (parked === 'parked') return;
+    await this.runs.failWaiting(session, parked);
+    await this.finish(slot, session, request, failure(session, waitErrors[parked]));
+  }
+
+  /** Sessions whose open transactions may be SERIALIZABLE. */
+  private serializableBeside(session: ClientSession): ReadonlySet<number> {
+    const beside = [...this.sessions.values()].filter(
+      (one) => one !== session && one.isSerializable && isOpen(one),
+    );
+    return new Set(beside.map(({ number }) => number));
   }
 
   private within<T>(run: Run, work: Promise<T>): Promise<T> {
@@ -482,6 +501,8 @@ export class SerialExecutor implements StatementExecutor {
     return [...this.sessions.values()].find(({ connection }) => connection.processId === processId)?.number;
   }
 }
+
+const noSessions: ReadonlySet<number> = new Set();
 
 const waitErrors = {
   circle: { sqlState: '40P01', message: 'deadlock detected' },

@@ -168,7 +168,10 @@ describe('a copy that a replica keeps', () => {
     await last.executor.stop();
     await killed.stop('immediate');
     await reopened.install(await chooseLaunchUser());
+    expect(await reopened.isHalfStarted()).toBe(false);
     await killed.start();
+    // Until its sequences are set it is not gone on from, and begun with anew.
+    expect(await reopened.isHalfStarted()).toBe(true);
     await setSequences(killed.socketDir, (await reopened.installed())!.sequences);
     const third = await executorOf(killed, false);
     expect(third.started).toEqual({ code: 'exact', pointer: log.length });

@@ -15,6 +15,7 @@ import { exists, syncPath, writeDurably } from '../../file-system.ts';
 import { handOver, type LaunchUser } from '../launch-user.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
+import { labelFile } from '../copy/file-class.ts';
 import { cutWal } from './copied-wal.ts';
 import { syncTree } from './sync-tree.ts';
 
@@ -159,6 +160,11 @@ export class KeptDirectory {
   /** Of the database in use: it is a copy, and its sequences may not be set yet. */
   installed(): Promise<CopyNote | null> {
     return readNote(this.data);
+  }
+
+  /** PostgreSQL was started on a copy, and struck before that was told: within its recovery it forgets that it is a backup, and takes its WAL for too short when it is started again. */
+  async isHalfStarted(): Promise<boolean> {
+    return (await this.installed()) !== null && !(await exists(join(this.data, labelFile)));
   }
 
   async settled(): Promise<void> {
