@@ -8,6 +8,7 @@ const words: Readonly<Record<OperationWord, string>> = {
   commit: 'Commits in',
   rollback: 'Rolls back in',
   close: 'Closes',
+  closeAll: 'Closes what an earlier life of its replica has left of',
   cancelOpen: 'Ends the open transaction of',
   pause: 'Holds back what would begin a transaction in',
   resume: 'Ends the pause of',

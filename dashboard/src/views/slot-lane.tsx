@@ -91,6 +91,7 @@ function operationShape(what: OperationWord, center: number, baseline: number): 
       return `M${center - arm + 1} ${top}H${center + 1}V${baseline}`;
     case 'open':
     case 'close':
+    case 'closeAll':
     case 'pause':
     case 'resume':
     case 'hold':

@@ -103,6 +103,7 @@ export type OperationWord =
   | 'commit'
   | 'rollback'
   | 'close'
+  | 'closeAll'
   | 'cancelOpen'
   | 'pause'
   | 'resume'

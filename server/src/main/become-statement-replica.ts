@@ -28,6 +28,7 @@ import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { AgreedPauses } from '../replica/statements/agreed-pauses.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
+import { EarlierSessions } from '../replica/statements/earlier-sessions.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
 import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
@@ -273,6 +274,13 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     isHeard: () => !fence.isClosed,
   });
   const prefix = ownPrefix(config.id);
+  const earlier = new EarlierSessions({
+    prefix,
+    name: randomBytes(16).toString('hex'),
+    timers,
+    submit: async (operation) =>
+      (await submissions.submit(keyOf(operation), encodeOperation(operation))).code === 'executed',
+  });
   const sessions = new ReplicaSessions({
     submissions,
     preparation: createPreparation,
@@ -280,6 +288,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     findLogin: createLoginFinder(postgres.instance),
     reservedUsers,
     levels: levelRulesOf(config),
+    earlier,
     onCancel: (session) => heldRuns.cancel(session),
     prefix,
     randomBytes,
@@ -358,6 +367,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     beforeStop: () => Promise.resolve(),
     stop: () => {
       stopSweeping();
+      earlier.stop();
       copies.stop();
       heldRuns.stop();
       return replica.stop();
@@ -366,6 +376,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   frame.joining = null;
   frame.sessions.lead(sessions, shared);
   replica.start();
+  if (protocol.standing().lastSlot > 0) void earlier.close();
+  else earlier.none();
 }
 
 /** What has waited took effect behind a later slot than its own: that must have come as far, too. */

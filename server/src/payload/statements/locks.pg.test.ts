@@ -193,6 +193,16 @@ describe('transactions that are SERIALIZABLE', () => {
     await feed.sql('b', 'COMMIT');
   });
 
+  it('that wait are given up when their client cancels', async () => {
+    await feed.sql('a', begin);
+    expect(await feed.sql('b', begin)).toBe('waits');
+    const waiting = feed.log.length;
+    await feed.add({ kind: 'cancelOpen', session: sessionOf('b') });
+    expect(toldOf(waiting)).toBe('!57014 I');
+    expect(await feed.sql('b', 'SELECT 1')).toBe('(1) SELECT 1 I');
+    await feed.sql('a', 'COMMIT');
+  });
+
   it('that wait for each other are a circle', async () => {
     await feed.sql('a', begin);
     await feed.sql('b', 'BEGIN');

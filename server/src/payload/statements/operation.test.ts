@@ -52,6 +52,7 @@ const samples: readonly Operation[] = [
   { kind: 'cancelOpen', session },
   { kind: 'pause', name: 'c1'.repeat(16) },
   { kind: 'resume', name: 'c1'.repeat(16) },
+  { kind: 'closeAll', name: 'c1'.repeat(16), prefix: 'abcd' },
   { kind: 'hold', run: { slot: 2 ** 40, turn: 300, round: 2 }, session, seq: 7, replica: 'r3' },
   { kind: 'goOn', run: { slot: 9, turn: 0, round: 0 } },
 ];
@@ -131,6 +132,7 @@ describe('operations', () => {
       'cancelOpen',
       'pause',
       'resume',
+      'closeAll',
       'hold',
       'goOn',
     ]);

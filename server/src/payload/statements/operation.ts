@@ -14,6 +14,7 @@
  *   hold        kind 9, run, session, u48 seq, text replica
  *   goOn        kind 10, run
  *   run         u48 slot, u16 turn, u8 round
+ *   closeAll    kind 11, name, text prefix
  *   session, name  16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
  *
  * Invariant: what `decodeOperation` takes is within the bounds below.
@@ -83,6 +84,13 @@ export interface CloseOperation {
   readonly ifSeq?: number;
 }
 
+/** Closes all sessions that are open there and whose names begin so. `name`: 32 hexadecimal digits, its own. */
+export interface CloseAllOperation {
+  readonly kind: 'closeAll';
+  readonly name: string;
+  readonly prefix: string;
+}
+
 /** Ends the open transactions of all sessions, or of one: what they have done is rolled back. */
 export interface CancelOpenOperation {
   readonly kind: 'cancelOpen';
@@ -105,6 +113,7 @@ export type Operation =
   | OpenOperation
   | RequestOperation
   | CloseOperation
+  | CloseAllOperation
   | CancelOpenOperation
   | PauseOperation
   | ResumeOperation
@@ -124,7 +133,8 @@ export function keyOf(operation: Operation): string {
   }
   if (operation.kind === 'close' && operation.ifSeq !== undefined)
     return `close ${operation.session} ${operation.ifSeq}`;
-  if (operation.kind === 'pause' || operation.kind === 'resume') return `${operation.kind} ${operation.name}`;
+  if (operation.kind === 'pause' || operation.kind === 'resume' || operation.kind === 'closeAll')
+    return `${operation.kind} ${operation.name}`;
   if (operation.kind === 'hold') return `hold ${textOfRun(operation.run)} ${operation.replica}`;
   if (operation.kind === 'goOn') return `goOn ${textOfRun(operation.run)}`;
   return `${operation.kind} ${operation.session}`;
@@ -146,6 +156,7 @@ const kinds = {
   resume: 8,
   hold: 9,
   goOn: 10,
+  closeAll: 11,
 } as const;
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
 const needs: readonly CallNeed[] = ['any', 'idle', 'block'];
@@ -192,6 +203,8 @@ export function encodeOperation(operation: Operation): Uint8Array {
         ? Buffer.concat([head, number(0, 1)])
         : Buffer.concat([head, number(1, 1), sessionOf(session)]);
     }
+    case 'closeAll':
+      return Buffer.concat([head, sessionOf(operation.name), text(operation.prefix)]);
     case 'pause':
     case 'resume':
       return Buffer.concat([head, sessionOf(operation.name)]);
@@ -287,6 +300,8 @@ function decodeKind(kind: number, reader: FieldReader): Operation {
     }
     case kinds.pause:
       return { kind: 'pause', name: reader.session() };
+    case kinds.closeAll:
+      return { kind: 'closeAll', name: reader.session(), prefix: reader.text() };
     case kinds.resume:
       return { kind: 'resume', name: reader.session() };
     case kinds.hold: {

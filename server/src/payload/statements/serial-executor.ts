@@ -33,6 +33,7 @@ import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
 import { mayBeSerializable } from './serializable.ts';
 import { SessionMemory } from './session-memory.ts';
+import { SessionTable } from './session-table.ts';
 import { closedAnswer, failure, nothingAnswered, staleAnswer } from './told-results.ts';
 import { unwelcomeAmong } from './welcome-sessions.ts';
 
@@ -64,8 +65,7 @@ export class SerialExecutor implements StatementExecutor {
   private readonly memory: SessionMemory;
   private readonly runner: RequestRunner;
   private readonly runs: RunRequest;
-  private readonly sessions = new Map<SessionId, ClientSession>();
-  private readonly numbers = new Map<number, ClientSession>();
+  private readonly sessions = new SessionTable();
   private readonly parked = new ParkedRequests<RequestOperation>();
   private readonly held = new HeldRequests();
   /** That is being executed, or was last. */
@@ -90,7 +90,7 @@ export class SerialExecutor implements StatementExecutor {
       database,
       timers,
       answerBytesMax,
-      sessionOf: (processId) => this.sessionOfProcess(processId),
+      sessionOf: (processId) => this.sessions.ofProcess(processId),
     });
     this.runs = new RunRequest({ ...options, memory: this.memory, runner: this.runner });
   }
@@ -155,7 +155,7 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   openSessions(): Iterable<SessionId> {
-    return this.sessions.keys();
+    return this.sessions.ids();
   }
 
   factsOf(id: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null {
@@ -164,11 +164,11 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   openTransactions(): number {
-    return [...this.sessions.values()].filter(isOpen).length;
+    return this.sessions.openTransactions();
   }
 
   get isBound(): boolean {
-    return [...this.sessions.values()].some(({ state }) => state.isBound);
+    return this.sessions.isBound;
   }
 
   async stop(): Promise<void> {
@@ -179,7 +179,7 @@ export class SerialExecutor implements StatementExecutor {
     const pid = this.running?.connection.processId;
     if (pid !== undefined)
       await database.query('SELECT pg_terminate_backend($1)', [pid]).catch(() => undefined);
-    const closed = Promise.all([...this.sessions.values()].map(({ connection }) => connection.close()));
+    const closed = Promise.all(this.sessions.all().map(({ connection }) => connection.close()));
     await Promise.race([closed, pause(timers, stopMsMax)]);
     await database.close();
   }
@@ -201,9 +201,14 @@ export class SerialExecutor implements StatementExecutor {
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       }
+      case 'closeAll':
+        for (const one of this.sessions.all())
+          if (one.id.startsWith(operation.prefix)) await this.close(slot, one);
+        listener.finished(slot, operation, nothingAnswered('closed'), slot);
+        return;
       case 'cancelOpen': {
         const { session } = operation;
-        for (const one of this.sessions.values())
+        for (const one of this.sessions.all())
           if (session === null || one.id === session) await this.cancel(slot, one);
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
@@ -255,8 +260,7 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   private add(session: ClientSession): void {
-    this.sessions.set(session.id, session);
-    this.numbers.set(session.number, session);
+    this.sessions.add(session);
     session.connection.onOther((message) => this.options.listener.notified?.(session.id, message));
   }
 
@@ -301,11 +305,10 @@ export class SerialExecutor implements StatementExecutor {
       return;
     }
     const isSerializable = mayBeSerializable(session, request);
-    const holders = isSerializable ? this.serializableBeside(session) : noSessions;
+    const holders = isSerializable ? this.sessions.serializableBeside(session) : noSessions;
     if (holders.size > 0) return this.park(slot, session, request, holders);
-    const others = [...this.sessions.values()].filter((one) => one !== session && isHolding(one)).length;
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
-    const stillOpen = others + this.parked.size + this.held.size;
+    const stillOpen = this.sessions.holdersBeside(session) + this.parked.size + this.held.size;
     const { call, seq } = request;
     const run = { slot: this.current, turn: this.turn, session: session.id, seq };
     this.turn += 1;
@@ -336,14 +339,6 @@ export class SerialExecutor implements StatementExecutor {
     if (parked === 'parked') return;
     await this.runs.failWaiting(session, parked);
     await this.finish(slot, session, request, failure(session, waitErrors[parked]));
-  }
-
-  /** Sessions whose open transactions may be SERIALIZABLE. */
-  private serializableBeside(session: ClientSession): ReadonlySet<number> {
-    const beside = [...this.sessions.values()].filter(
-      (one) => one !== session && one.isSerializable && isOpen(one),
-    );
-    return new Set(beside.map(({ number }) => number));
   }
 
   private within<T>(run: Run, work: Promise<T>): Promise<T> {
@@ -378,12 +373,9 @@ export class SerialExecutor implements StatementExecutor {
   /** Whatever may go on now goes on. */
   private async settle(): Promise<void> {
     for (;;) {
-      const next = this.parked.next((number) => {
-        const holder = this.numbers.get(number);
-        return holder !== undefined && isHolding(holder);
-      });
+      const next = this.parked.next((number) => this.sessions.holds(number));
       if (next === undefined) return;
-      const session = this.numbers.get(next.session);
+      const session = this.sessions.numbered(next.session);
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
   }
@@ -407,7 +399,7 @@ export class SerialExecutor implements StatementExecutor {
   private async runHeld(): Promise<void> {
     this.isPastRest = true;
     for (let next = this.held.take(); next !== undefined; next = this.held.take()) {
-      const session = this.numbers.get(next.number);
+      const session = this.sessions.numbered(next.number);
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
     await this.settle();
@@ -419,13 +411,15 @@ export class SerialExecutor implements StatementExecutor {
     return this.isPastRest ? undefined : this.options.heldRuns;
   }
 
-  /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed. */
+  /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed, if it is in one. */
   private async cancel(slot: Slot, session: ClientSession): Promise<void> {
-    if (session.status === 'I') return;
-    const waiting = this.parked.remove(session.number);
-    await this.runs.hollow(session);
-    if (waiting === undefined) this.memory.behind(slot, session);
-    else await this.finish(waiting.slot, session, waiting.request, failure(session, cancelledError));
+    const waiting = this.parked.remove(session.number) ?? this.held.remove(session.number);
+    const isInBlock = session.status !== 'I';
+    if (isInBlock) await this.runs.hollow(session);
+    const error = isInBlock ? cancelledError : cancelledByItself;
+    if (waiting !== undefined)
+      await this.finish(waiting.slot, session, waiting.request, failure(session, error));
+    else if (isInBlock) this.memory.behind(slot, session);
   }
 
   private async close(slot: number, session: ClientSession): Promise<void> {
@@ -438,8 +432,7 @@ export class SerialExecutor implements StatementExecutor {
     ];
     const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
     for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told, this.current);
-    this.sessions.delete(session.id);
-    this.numbers.delete(session.number);
+    this.sessions.remove(session);
     this.memory.closed(slot, session);
     await session.connection.close();
   }
@@ -448,9 +441,9 @@ export class SerialExecutor implements StatementExecutor {
   private async endUnwelcome(slot: Slot): Promise<boolean> {
     if (!this.someMayBeUnwelcome) return false;
     this.someMayBeUnwelcome = false;
-    const numbers = await unwelcomeAmong(this.sessions.values(), this.options.database);
+    const numbers = await unwelcomeAmong(this.sessions.all(), this.options.database);
     for (const number of numbers) {
-      const session = this.numbers.get(number);
+      const session = this.sessions.numbered(number);
       if (session !== undefined) await this.close(slot, session);
     }
     return numbers.length > 0;
@@ -482,7 +475,7 @@ export class SerialExecutor implements StatementExecutor {
     return this.held
       .all()
       .flatMap(({ slot, number, request }) =>
-        [[slot, request] as const].concat(this.numbers.get(number)?.queued ?? []),
+        [[slot, request] as const].concat(this.sessions.numbered(number)?.queued ?? []),
       )
       .toSorted(([one], [other]) => one - other);
   }
@@ -494,11 +487,7 @@ export class SerialExecutor implements StatementExecutor {
 
   /** But for what is held back. */
   private get isResting(): boolean {
-    return this.parked.size === 0 && [...this.sessions.values()].every((one) => !isHolding(one));
-  }
-
-  private sessionOfProcess(processId: number): number | undefined {
-    return [...this.sessions.values()].find(({ connection }) => connection.processId === processId)?.number;
+    return this.parked.size === 0 && this.sessions.holdsNothing;
   }
 }
 
@@ -516,17 +505,12 @@ const lastsTooLong = {
   hint: 'Ask for less at a time; bounds.statementSecondsMax of the configuration is the bound.',
 } as const;
 
+const cancelledByItself = {
+  sqlState: '57014',
+  message: 'canceling statement due to user request',
+} as const;
+
 const cancelledError = {
   sqlState: '25P03',
   message: 'the transaction was rolled back, since others waited for its end',
 } as const;
-
-/** A failed block that still holds what an earlier part of it has done counts. */
-function isOpen({ status, isHollow }: ClientSession): boolean {
-  return status !== 'I' && !isHollow;
-}
-
-/** Others may have to wait for it, or a restart could not give it back. */
-function isHolding(session: ClientSession): boolean {
-  return isOpen(session) || session.state.isBound;
-}

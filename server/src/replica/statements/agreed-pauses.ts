@@ -21,7 +21,7 @@ export interface PausesOptions {
 export const holdMsMax = 5_000;
 export const idleMsMax = 1_000;
 /** Behind one that came to nothing, whoever asked for it. */
-export const notAgainMs = 60_000;
+export const notAgainMs = 20_000;
 const lookMs = 100;
 
 interface Pause {

@@ -14,6 +14,7 @@ const paces: Paces = {
   furtherAskedMs: 4_000,
   restMsMax: 5_000,
   againMs: 3_000,
+  furtherAgainMs: 1_000,
 };
 
 function copyOf(told: string[]): BegunCopy {
@@ -92,7 +93,7 @@ describe('who keeps a copy', () => {
     const { keeper, told, pass } = setUp();
     keeper.executed(2_000);
     await pass(7_000);
-    expect(told.filter((word) => word !== 'wake')).toEqual(['begin', 'ask', 'given up']);
+    expect(told.filter((word) => word !== 'wake')).toEqual(['begin', 'ask', 'ask', 'given up']);
     await pass(4_000);
     expect(told.filter((word) => word === 'begin')).toHaveLength(2);
     keeper.stop();

@@ -38,8 +38,9 @@ export interface Paces {
   readonly furtherAskedMs: number;
   /** So long it is waited for at all. */
   readonly restMsMax: number;
-  /** After one that came to nothing. */
+  /** After one that came to nothing, and after going further did. */
   readonly againMs: number;
+  readonly furtherAgainMs: number;
 }
 
 export const usualPaces: Paces = {
@@ -51,6 +52,7 @@ export const usualPaces: Paces = {
   furtherAskedMs: 8_000,
   restMsMax: 30_000,
   againMs: 60_000,
+  furtherAgainMs: 5_000,
 };
 const lookMs = 1_000;
 const settleLookMs = 50;
@@ -182,7 +184,8 @@ export class CopyKeeper implements Resting {
       else logger.debug(told, 'the copy of its own database went further');
       onKept(slot);
     } catch (error) {
-      this.notBeforeMs = timers.nowMs() + this.paces.againMs;
+      const { againMs, furtherAgainMs } = this.paces;
+      this.notBeforeMs = timers.nowMs() + (kind === 'further' ? furtherAgainMs : againMs);
       await copy?.giveUp().catch(() => undefined);
       if (!this.isStopped) logger.warn({ err: error }, 'no copy of its own database could be made');
     }
@@ -201,7 +204,7 @@ export class CopyKeeper implements Resting {
         resolve(slot);
       };
       const stop = timers.after(restMsMax, () => done(null));
-      const stopAsking = timers.after(askedMs, askForRest);
+      const stopAsking = timers.every(askedMs, askForRest);
       this.awaited = { copy, done };
       wake();
     });

@@ -34,6 +34,7 @@ it.each([
     submissions,
     preparation: createPreparation,
     whyNot: () => null,
+    earlier: { isOver: true, whenOver: () => Promise.resolve() },
     findLogin: () => Promise.reject(new Error('nobody logs in')),
     reservedUsers: [],
     levels: null,

@@ -17,6 +17,7 @@ import type {
   SessionOpening,
   StatementSessions,
 } from '../../ports/statement-sessions.ts';
+import type { EarlierSessions } from './earlier-sessions.ts';
 import { levelOf, type LevelRules, SessionLevel } from './session-level.ts';
 import type { Submissions } from './submissions.ts';
 
@@ -25,6 +26,8 @@ export interface SessionsOptions {
   readonly preparation: () => RequestPreparation;
   /** Null: sessions may be opened here. */
   readonly whyNot: () => string | null;
+  /** None is opened before. */
+  readonly earlier: Pick<EarlierSessions, 'isOver' | 'whenOver'>;
   readonly findLogin: FindLogin;
   readonly reservedUsers: readonly string[];
   /** Null: no primary orders, and no session has a level. */
@@ -80,7 +83,14 @@ export class ReplicaSessions implements StatementSessions {
     { user, database, parameters, settings = [], acknowledge }: SessionOpening,
     onNotified: (message: Buffer) => void,
   ): Promise<OpenAnswer> {
-    const { randomBytes, clockUs, prefix, levels } = this.options;
+    const { randomBytes, clockUs, prefix, levels, earlier } = this.options;
+    await earlier.whenOver();
+    if (!earlier.isOver)
+      return {
+        code: 'refused',
+        reason: 'sessions of an earlier life of this replica are not closed yet',
+        session: '' as SessionId,
+      };
     const drawn = randomBytes(sessionBytes).toString('hex');
     const session = `${prefix}${drawn.slice(prefix.length)}` as SessionId;
     const preparation = this.options.preparation();
