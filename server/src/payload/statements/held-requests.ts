@@ -28,8 +28,10 @@ export class HeldRequests {
     return this.held.reduce((sum, { request }) => sum + request.bytes.length, 0) > bytesMax;
   }
 
+  /** It may have waited for something else before, and so come behind others of later slots. */
   hold(one: Held): void {
     this.held.push(one);
+    this.held.sort((a, b) => a.slot - b.slot);
   }
 
   of(number: number): Held | undefined {

@@ -250,6 +250,21 @@ describe('a pause', () => {
     expect(replicas[0]!.executor.openTransactions()).toBe(0);
   });
 
+  it('lets go in slot order, and so as a restart does, what waited for something else before', async () => {
+    const serializable = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
+    await feed.open('e');
+    await feed.sql('a', serializable);
+    expect(await feed.sql('e', serializable)).toBe('waits');
+    const waited = feed.log.length;
+    await feed.add({ kind: 'pause', name: pauseName });
+    expect(await feed.sql('c', 'BEGIN')).toBe('waits');
+    await feed.sql('a', 'COMMIT');
+    const [commit, ...behind] = replicas[0]!.order.slice(-3);
+    expect(commit).toBe(feed.log.length);
+    expect(behind).toEqual([waited, waited + 2]);
+    for (const name of ['e', 'c']) await feed.sql(name, 'COMMIT');
+  });
+
   it('holds back no more than can be written down', async () => {
     await feed.open('d');
     await feed.sql('a', 'BEGIN');
