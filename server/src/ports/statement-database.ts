@@ -49,6 +49,8 @@ export interface StatementDatabase {
   connect(login: StatementLogin): Promise<ConnectResult>;
   /** The replica's own, in the database `postgres`, in a transaction of each text's own; one after another. */
   query(sql: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
+  /** It takes connections: its main process is alive, and is not about to end. */
+  isThere(): Promise<boolean>;
   /** The newest pointer in any database; slot 0 if there is none. */
   readPointer(): Promise<Pointer>;
   /** Older pointers are of no use any more. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, query, sync } from '../../pgwire/frontend-messages.ts';
+import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Operation } from './operation.ts';
 import { begin, execute, type Machine, make } from './testing/machine.ts';
 import { openOf, queries, requestOf, sessionOf, words } from './testing/statement-replica.ts';
@@ -332,5 +333,26 @@ describe('what a pause holds back', () => {
       expect(again.started).toMatchObject({ code: 'inexact', pointer: 11, reason: 'openTransactions' });
       return again;
     });
+  });
+});
+
+describe('a session that ends', () => {
+  it('with PostgreSQL is no answer: the request is executed again', { timeout: 60_000 }, async () => {
+    const machine = await make();
+    const ask = queries();
+    try {
+      const log = [openOf('a'), ask('a', 'CREATE TABLE t (a int, b bigint)')];
+      await execute(machine, log);
+      const text = await readFile(join(machine.postgres.data, 'postmaster.pid'), 'utf8');
+      setTimeout(() => process.kill(Number(text.split('\n')[0]), 'SIGKILL'), 300);
+      const sleeps = ask('a', 'INSERT INTO t SELECT 1, 1 FROM pg_sleep(5)');
+      await expect(machine.executor.execute(3 as Slot, sleeps)).rejects.toMatchObject({
+        name: 'SessionEnded',
+      });
+      expect(machine.results.has(3)).toBe(false);
+    } finally {
+      await machine.executor.stop().catch(() => undefined);
+      await machine.postgres.remove();
+    }
   });
 });

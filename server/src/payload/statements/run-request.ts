@@ -3,10 +3,12 @@
  *
  * Does not decide when it runs, nor who waits for whom (serial-executor.ts).
  */
-import { readyForQuery } from '../../pgwire/backend-messages.ts';
+import { readErrorFields, readyForQuery } from '../../pgwire/backend-messages.ts';
 import { headerBytes } from '../../pgwire/frame-splitter.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
+import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { pause } from '../pause.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { type ClientSession, rulesBehind } from './client-session.ts';
 import type { ExecutorListener, OperationResult } from './executor.ts';
@@ -17,11 +19,12 @@ import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { askState, customNamesIn, preparedBytesOf, readState } from './session-state.ts';
 import { fieldOf, syntaxErrorOf } from './syntax-error.ts';
-import { closedAnswer, endedAnswer, failure } from './told-results.ts';
+import { endedAnswer, failure } from './told-results.ts';
 import { unwelcoming } from './welcome-sessions.ts';
 
 export interface RunRequestOptions {
-  readonly database: Pick<StatementDatabase, 'sign' | 'query'>;
+  readonly database: Pick<StatementDatabase, 'sign' | 'isThere'>;
+  readonly timers: Pick<Timers, 'after'>;
   readonly memory: SessionMemory;
   readonly runner: RequestRunner;
   readonly listener: ExecutorListener;
@@ -68,15 +71,19 @@ export class RunRequest {
       return await this.attempt(slot, session, request, stillOpen);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'SessionEnded')) throw error;
-      // PostgreSQL is there: it has ended this session alone.
-      await this.options.database.query('SELECT').catch(() => {
-        throw error;
-      });
       const { lastWords } = this.options.runner;
-      if (lastWords !== null) return { code: 'done', result: endedAnswer(lastWords) };
-      const told = { sqlState: '57P01', message: 'the session was ended by PostgreSQL' };
-      return { code: 'done', result: closedAnswer(told) };
+      if (lastWords === null || !(await this.isEndedAlone(lastWords))) throw error;
+      return { code: 'done', result: endedAnswer(lastWords) };
     }
+  }
+
+  /** PostgreSQL has ended this session, as all replicas' do, and goes on itself. Where its main process was killed sessions notice one after the other; where another process was, it ends all of them soon. */
+  private async isEndedAlone(lastWords: Buffer): Promise<boolean> {
+    const { database, timers } = this.options;
+    const sqlState = readErrorFields(lastWords).get('C') ?? '';
+    if (sqlState === crashOfAnother) return false;
+    await pause(timers, endMs);
+    return database.isThere();
   }
 
   /** Ends the session's transaction and leaves it in a block that has failed, which holds nothing. */
@@ -284,6 +291,10 @@ const preparesTooMuch = {
   hint: 'DEALLOCATE what is not needed any more.',
 };
 
+/** "because of crash of another server process" */
+const crashOfAnother = '57P02';
+/** So long a PostgreSQL that is about to end may take connections yet. */
+const endMs = 300;
 const clockTriesMax = 10_000;
 const clocksOff = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN
   ('lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`;

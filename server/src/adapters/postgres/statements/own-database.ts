@@ -86,6 +86,15 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
       const result = await own.query<Row>(sql, [...parameters]);
       return result.rows;
     },
+    async isThere() {
+      try {
+        const client = await connectPg({ socketDir, database: 'postgres' });
+        await client.end();
+        return true;
+      } catch {
+        return false;
+      }
+    },
     async readPointer() {
       let newest: Pointer = { slot: 0, step: 0, open: 0 };
       for (const database of await databases()) {
