@@ -51,8 +51,8 @@ export const ofLeaders: readonly PlantedBug[] = [
     mutations: [
       {
         file: 'multipaxos/leader.ts',
-        find: 'if (commitPoint < leadership.startSlot || applied < leadership.startSlot) return;',
-        replace: 'if (commitPoint < leadership.startSlot || applied < 0) return;',
+        find: '(applied < startSlot && config.servesUnapplied !== true)',
+        replace: '(applied < 0 && config.servesUnapplied !== true)',
       },
     ],
     strain: { only: ['only a slow standby is left to lead'] },

@@ -320,6 +320,37 @@ describe('what a pause holds back', () => {
     });
   });
 
+  it('is not taken for done by what was written down of its session behind the moment of rest', async () => {
+    await withTwo(async (whole, killed) => {
+      const ask = queries();
+      const log: Operation[] = [
+        openOf('a'),
+        openOf('b'),
+        openOf('c'),
+        ask('a', 'CREATE TABLE t (a int, b bigint)'),
+        ask('a', 'BEGIN'),
+        { kind: 'pause', name: 'ab'.repeat(16) },
+        requestOf('b', 1, query('BEGIN'), 'begin'),
+        ask('a', 'COMMIT'),
+        // Rows of all sessions are written ahead of it, and it moves no pointer.
+        requestOf('c', 1, query("SET work_mem = '7MB'")),
+      ];
+      await execute(killed, log);
+      const operator = await killed.postgres.connect('barista');
+      await operator.query('CHECKPOINT');
+      let again = await crash(killed);
+      expect(again.started).toEqual({ code: 'exact', pointer: 8 });
+      await again.executor.goOn();
+      log.push(requestOf('b', 2, query(write)), requestOf('b', 3, query('ROLLBACK')));
+      await execute(again, log);
+      await execute(whole, log);
+      expect(await contents(again)).toBe(await contents(whole));
+      await again.executor.stop();
+      again = await begin(again.postgres, false);
+      return again;
+    });
+  });
+
   it('is open for a crash before it is written down', async () => {
     await withTwo(async (_, killed) => {
       // What ends the last transaction is committed, and no more than that.

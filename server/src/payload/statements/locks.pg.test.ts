@@ -149,6 +149,19 @@ describe('a request that waits for another session', () => {
   });
 });
 
+describe('a block that was ended for others', () => {
+  it('holds again what begins behind it in one request', async () => {
+    await feed.sql('a', 'BEGIN');
+    await feed.add({ kind: 'cancelOpen', session: sessionOf('a') });
+    await feed.sql('a', 'ROLLBACK; BEGIN; UPDATE t SET b = 0 WHERE a = 1');
+    expect(replicas[0]!.executor.openTransactions()).toBe(1);
+    expect(await feed.sql('b', 'UPDATE t SET b = b + 3 WHERE a = 1 RETURNING b')).toBe('waits');
+    const waiting = feed.log.length;
+    await feed.sql('a', 'COMMIT');
+    expect(toldOf(waiting)).toBe('(3) UPDATE 1 I');
+  });
+});
+
 describe('transactions that are SERIALIZABLE', () => {
   const begin = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
   const skew = 'INSERT INTO s SELECT count(*) FROM s';
@@ -201,6 +214,17 @@ describe('transactions that are SERIALIZABLE', () => {
     expect(toldOf(waiting)).toBe('!57014 I');
     expect(await feed.sql('b', 'SELECT 1')).toBe('(1) SELECT 1 I');
     await feed.sql('a', 'COMMIT');
+  });
+
+  it('wait for the end of another, not for what its session holds behind that', async () => {
+    await feed.sql('a', begin);
+    await feed.sql('a', 'SELECT pg_try_advisory_lock(7)');
+    expect(await feed.sql('b', begin)).toBe('waits');
+    const waiting = feed.log.length;
+    await feed.sql('a', 'COMMIT');
+    expect(toldOf(waiting)).toBe('BEGIN T');
+    await feed.sql('b', 'COMMIT');
+    await feed.sql('a', 'SELECT pg_advisory_unlock(7)');
   });
 
   it('that wait for each other are a circle', async () => {

@@ -10,6 +10,8 @@ export interface Parked<Request> {
   readonly request: Request;
   /** Sessions that hold what it waits for. */
   readonly holders: ReadonlySet<number>;
+  /** It waits for the end of their transactions alone, whatever they hold behind that. */
+  readonly isForEnd: boolean;
 }
 
 export const parkedMax = 256;
@@ -35,8 +37,10 @@ export class ParkedRequests<Request> {
   }
 
   /** Takes the first one that waits for a session which `holds` no more; undefined: there is none. */
-  next(holds: (session: number) => boolean): Parked<Request> | undefined {
-    const found = this.parked.find(({ holders }) => [...holders].some((holder) => !holds(holder)));
+  next(holds: (session: number, isForEnd: boolean) => boolean): Parked<Request> | undefined {
+    const found = this.parked.find(({ holders, isForEnd }) =>
+      [...holders].some((holder) => !holds(holder, isForEnd)),
+    );
     if (found !== undefined) this.remove(found.session);
     return found;
   }

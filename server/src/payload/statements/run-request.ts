@@ -53,22 +53,19 @@ export class RunRequest {
   begin(slot: number, step = 0): void {
     this.slot = slot;
     this.step = step;
+    this.options.memory.standsAt(slot, step);
   }
 
   nextStep(): number {
     this.step += 1;
+    this.options.memory.standsAt(this.slot, this.step);
     return this.step;
   }
 
-  /** `slot`: its own, which is not the current one where it has waited. `stillOpen`: transactions of others. */
-  async run(
-    slot: number,
-    session: ClientSession,
-    request: RequestOperation,
-    stillOpen: number,
-  ): Promise<RequestOutcome> {
+  /** `stillOpen`: transactions of others. */
+  async run(session: ClientSession, request: RequestOperation, stillOpen: number): Promise<RequestOutcome> {
     try {
-      return await this.attempt(slot, session, request, stillOpen);
+      return await this.attempt(session, request, stillOpen);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'SessionEnded')) throw error;
       const { lastWords } = this.options.runner;
@@ -102,7 +99,6 @@ export class RunRequest {
   }
 
   private async attempt(
-    slot: number,
     session: ClientSession,
     request: RequestOperation,
     stillOpen: number,
@@ -137,7 +133,7 @@ export class RunRequest {
     const isNamed = request.call?.isNamed === true;
     // Of what is run by itself a replica that stops does not know whether it failed, and so whether its name is to be run again.
     const isUnsure = plan.mayChangeState || session.stateIsOld || (isNamed && isMarked);
-    if (isMarked || isUnsure || isNamed) await memory.beforeChange(slot, session, request.seq, isUnsure);
+    if (isMarked || isUnsure || isNamed) await memory.beforeChange(session, request.seq, isUnsure);
     else await memory.before();
     if (isMarked) await memory.beginAlone(this.slot);
     const options: RunOptions = {
@@ -152,7 +148,7 @@ export class RunRequest {
       return { code: 'waits', holders: ran.holders };
     }
     if (plan.mode === 'perhapsAlone' && needsToBeAlone.has(ran.reader.sqlState ?? ''))
-      ran = await this.runAlone(slot, session, request, plan, stillOpen);
+      ran = await this.runAlone(session, request, plan, stillOpen);
     const result = await this.resultOf(session, plan, ran);
     await this.follow(session, plan, ran.reader);
     if (isMarked) {
@@ -169,7 +165,6 @@ export class RunRequest {
   }
 
   private async runAlone(
-    slot: number,
     session: ClientSession,
     request: RequestOperation,
     plan: RequestPlan,
@@ -177,7 +172,7 @@ export class RunRequest {
   ): Promise<RunResult> {
     const { memory, runner } = this.options;
     const isUnsure = plan.mayChangeState || session.stateIsOld || request.call?.isNamed === true;
-    await memory.beforeChange(slot, session, request.seq, isUnsure);
+    await memory.beforeChange(session, request.seq, isUnsure);
     await memory.beginAlone(this.slot);
     const alone = { ...plan, bytes: Buffer.from(request.bytes), insertions: [], text: null };
     const options = { ahead: [], inSavepoint: false, mayWait: stillOpen > 0 };
@@ -192,7 +187,8 @@ export class RunRequest {
     { reader, holders }: RunResult,
   ): Promise<OperationResult> {
     session.status = reader.status;
-    if (session.status === 'I') session.isHollow = false;
+    // What has begun since holds something, however it came about.
+    if (session.status !== 'E') session.isHollow = false;
     if (holders.size > 0) {
       if (session.status !== 'I') await this.hollow(session);
       return failure(session, waitsElsewhere);

@@ -27,7 +27,7 @@ import {
   type SessionId,
 } from './operation.ts';
 import { HeldRequests } from './held-requests.ts';
-import { ParkedRequests } from './parked-requests.ts';
+import { type Parked, ParkedRequests } from './parked-requests.ts';
 import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
@@ -78,6 +78,8 @@ export class SerialExecutor implements StatementExecutor {
   private running: ClientSession | null = null;
   private someMayBeUnwelcome = false;
   private isPastRest = false;
+  /** Something was executed since, in the slot of the durable pointer. */
+  private isDurableOld = false;
   private readonly stopped = new AbortController();
   private madeDurableAtMs = 0;
   private forgotten = 0;
@@ -108,7 +110,12 @@ export class SerialExecutor implements StatementExecutor {
     if (found.open > 0) return { code: 'inexact', pointer, reason: 'openTransactions' };
     if (await database.areSequencesAhead()) return { code: 'inexact', pointer, reason: 'sequences' };
     const stopClocks = (session: ClientSession): Promise<void> => this.runs.stopClocks(session);
-    const reopened = await reopenSessions(await this.memory.load(pointer), database, this.runner, stopClocks);
+    const reopened = await reopenSessions(
+      await this.memory.load(pointer, found.step),
+      database,
+      this.runner,
+      stopClocks,
+    );
     if (reopened === null) return { code: 'inexact', pointer, reason: 'sessions' };
     for (const session of reopened) this.add(session);
     this.runs.begin(pointer, found.step);
@@ -135,7 +142,7 @@ export class SerialExecutor implements StatementExecutor {
     this.runs.begin(slot);
     if (operation !== null) await this.dispatch(slot, operation);
     await this.settle();
-    while (await this.endUnwelcome(slot)) await this.settle();
+    while (await this.endUnwelcome()) await this.settle();
     this.pointer = slot;
     if (this.held.pausing !== null && (this.isResting || this.held.isFull)) await this.endPause();
     this.isExecuting = false;
@@ -197,19 +204,18 @@ export class SerialExecutor implements StatementExecutor {
         const { ifSeq } = operation;
         const isUsed =
           session !== undefined && ifSeq !== undefined && (session.seq !== ifSeq || this.isWaiting(session));
-        if (session !== undefined && !isUsed) await this.close(slot, session);
+        if (session !== undefined && !isUsed) await this.close(session);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       }
       case 'closeAll':
-        for (const one of this.sessions.all())
-          if (one.id.startsWith(operation.prefix)) await this.close(slot, one);
+        for (const one of this.sessions.all()) if (one.id.startsWith(operation.prefix)) await this.close(one);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       case 'cancelOpen': {
         const { session } = operation;
         for (const one of this.sessions.all())
-          if (session === null || one.id === session) await this.cancel(slot, one);
+          if (session === null || one.id === session) await this.cancel(one);
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       }
@@ -249,7 +255,7 @@ export class SerialExecutor implements StatementExecutor {
     const session = freshSession({ id, number: slot, login, given, connection });
     this.add(session);
     await this.runs.stopClocks(session);
-    this.memory.behind(slot, session);
+    this.memory.behind(session);
     return {
       outcome: 'executed',
       answer: connection.greeting,
@@ -306,9 +312,10 @@ export class SerialExecutor implements StatementExecutor {
     }
     const isSerializable = mayBeSerializable(session, request);
     const holders = isSerializable ? this.sessions.serializableBeside(session) : noSessions;
-    if (holders.size > 0) return this.park(slot, session, request, holders);
+    if (holders.size > 0) return this.park(slot, session, request, { holders, isForEnd: true });
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
-    const stillOpen = this.sessions.holdersBeside(session) + this.parked.size + this.held.size;
+    const stillOpen =
+      this.sessions.holdersBeside(session) + this.parked.size + this.held.size + session.queued.length;
     const { call, seq } = request;
     const run = { slot: this.current, turn: this.turn, session: session.id, seq };
     this.turn += 1;
@@ -318,13 +325,14 @@ export class SerialExecutor implements StatementExecutor {
     }
     if (call?.isNamed === true) session.calls.begin(call, seq);
     this.running = session;
-    const outcome = await this.within(run, this.runs.run(slot, session, request, stillOpen));
+    const outcome = await this.within(run, this.runs.run(session, request, stillOpen));
     this.running = null;
     if (session.mayUnwelcome && session.status === 'I') {
       session.mayUnwelcome = false;
       this.someMayBeUnwelcome = true;
     }
-    if (outcome.code === 'waits') return this.park(slot, session, request, outcome.holders);
+    if (outcome.code === 'waits')
+      return this.park(slot, session, request, { holders: outcome.holders, isForEnd: false });
     session.isSerializable = session.status !== 'I' && (session.isSerializable || isSerializable);
     await this.finish(slot, session, request, outcome.result);
   }
@@ -333,9 +341,9 @@ export class SerialExecutor implements StatementExecutor {
     slot: number,
     session: ClientSession,
     request: RequestOperation,
-    holders: ReadonlySet<number>,
+    waits: Pick<Parked<RequestOperation>, 'holders' | 'isForEnd'>,
   ): Promise<void> {
-    const parked = this.parked.park({ slot, session: session.number, request, holders });
+    const parked = this.parked.park({ slot, session: session.number, request, ...waits });
     if (parked === 'parked') return;
     await this.runs.failWaiting(session, parked);
     await this.finish(slot, session, request, failure(session, waitErrors[parked]));
@@ -361,8 +369,8 @@ export class SerialExecutor implements StatementExecutor {
     const { call } = request;
     if (call !== undefined) session.settings = settingsBehind(session.settings, result.answer);
     if (call?.isNamed === true && result.outcome === 'executed') session.calls.end(call, result);
-    if (result.status === 'closed') await this.close(slot, session);
-    else this.memory.behind(slot, session);
+    if (result.status === 'closed') await this.close(session);
+    else this.memory.behind(session);
     const isThere = call !== undefined && result.status !== 'closed';
     const told = isThere ? { ...result, session: factsOf(session) } : result;
     this.options.listener.finished(slot as Slot, request, told, this.current);
@@ -373,7 +381,7 @@ export class SerialExecutor implements StatementExecutor {
   /** Whatever may go on now goes on. */
   private async settle(): Promise<void> {
     for (;;) {
-      const next = this.parked.next((number) => this.sessions.holds(number));
+      const next = this.parked.next((number, isForEnd) => this.sessions.holds(number, isForEnd));
       if (next === undefined) return;
       const session = this.sessions.numbered(next.session);
       if (session !== undefined) await this.run(next.slot, session, next.request);
@@ -400,6 +408,9 @@ export class SerialExecutor implements StatementExecutor {
     this.isPastRest = true;
     for (let next = this.held.take(); next !== undefined; next = this.held.take()) {
       const session = this.sessions.numbered(next.number);
+      // What it leaves is behind the pointer of the moment of rest, though in its slot.
+      this.runs.nextStep();
+      this.isDurableOld = true;
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
     await this.settle();
@@ -412,17 +423,17 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed, if it is in one. */
-  private async cancel(slot: Slot, session: ClientSession): Promise<void> {
+  private async cancel(session: ClientSession): Promise<void> {
     const waiting = this.parked.remove(session.number) ?? this.held.remove(session.number);
     const isInBlock = session.status !== 'I';
     if (isInBlock) await this.runs.hollow(session);
     const error = isInBlock ? cancelledError : cancelledByItself;
     if (waiting !== undefined)
       await this.finish(waiting.slot, session, waiting.request, failure(session, error));
-    else if (isInBlock) this.memory.behind(slot, session);
+    else if (isInBlock) this.memory.behind(session);
   }
 
-  private async close(slot: number, session: ClientSession): Promise<void> {
+  private async close(session: ClientSession): Promise<void> {
     const parked = this.parked.remove(session.number);
     const held = this.held.remove(session.number);
     // Each is answered, though nobody may be there to hear it.
@@ -433,18 +444,18 @@ export class SerialExecutor implements StatementExecutor {
     const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
     for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told, this.current);
     this.sessions.remove(session);
-    this.memory.closed(slot, session);
+    this.memory.closed(session);
     await session.connection.close();
   }
 
   /** False: nobody was. */
-  private async endUnwelcome(slot: Slot): Promise<boolean> {
+  private async endUnwelcome(): Promise<boolean> {
     if (!this.someMayBeUnwelcome) return false;
     this.someMayBeUnwelcome = false;
     const numbers = await unwelcomeAmong(this.sessions.all(), this.options.database);
     for (const number of numbers) {
       const session = this.sessions.numbered(number);
-      if (session !== undefined) await this.close(slot, session);
+      if (session !== undefined) await this.close(session);
     }
     return numbers.length > 0;
   }
@@ -452,7 +463,8 @@ export class SerialExecutor implements StatementExecutor {
   private async makeDurable(atOnce: boolean): Promise<void> {
     const { database, timers } = this.options;
     const isDue = atOnce || timers.nowMs() - this.madeDurableAtMs >= durableEveryMs;
-    if (!this.isQuiet || !isDue || this.pointer === this.durablePointer) return;
+    const isOld = this.isDurableOld || this.pointer !== this.durablePointer;
+    if (!this.isQuiet || !isDue || !isOld) return;
     await this.writePointer();
     const { pointer } = this;
     if (pointer - this.forgotten < forgetEverySlots) return;
@@ -467,6 +479,7 @@ export class SerialExecutor implements StatementExecutor {
     await this.memory.flush();
     await this.memory.writeAtRest(pointer, this.runs.nextStep(), this.heldBack());
     this.durablePointer = pointer;
+    this.isDurableOld = false;
     this.madeDurableAtMs = this.options.timers.nowMs();
   }
 

@@ -39,6 +39,7 @@ const seqsMax = 32;
 
 interface Row {
   readonly slot: number;
+  readonly step: number;
   readonly number: number;
   readonly remembered: Omit<RememberedSession, 'last'>;
   /** Not yet as it is written: most are superseded before. */
@@ -53,6 +54,9 @@ export class SessionMemory {
   /** The newest of each session that are, without their answers. */
   private readonly written = new Map<number, Row['remembered']>();
   private mustWrite = false;
+  /** Where the executor stands: what it writes down is so from there on. */
+  private slot = 0;
+  private step = 0;
   /** Requests that are held back may be written down. */
   private hasHeld = true;
 
@@ -66,18 +70,24 @@ export class SessionMemory {
   }
 
   /** Ahead of a request that may change more than its session's seq, or of which a crash may leave a part. */
-  async beforeChange(slot: number, session: ClientSession, seq: number, isUnsure: boolean): Promise<void> {
-    this.add(slot, session, { seq, last: null, isUnsure });
+  async beforeChange(session: ClientSession, seq: number, isUnsure: boolean): Promise<void> {
+    this.add(session, { seq, last: null, isUnsure });
     await this.flush();
   }
 
-  behind(slot: number, session: ClientSession): void {
-    const { seq, last } = session;
-    this.add(slot, session, { seq, last, isUnsure: session.stateIsOld && session.status !== 'I' });
+  /** Requests of one slot, and those of earlier ones that go on there, are told apart by steps, as pointers are. */
+  standsAt(slot: number, step: number): void {
+    this.slot = slot;
+    this.step = step;
   }
 
-  closed(slot: number, session: ClientSession): void {
-    this.add(slot, session, { seq: session.seq, last: null, isUnsure: false, isClosed: true });
+  behind(session: ClientSession): void {
+    const { seq, last } = session;
+    this.add(session, { seq, last, isUnsure: session.stateIsOld && session.status !== 'I' });
+  }
+
+  closed(session: ClientSession): void {
+    this.add(session, { seq: session.seq, last: null, isUnsure: false, isClosed: true });
   }
 
   /** What is to travel with the pointer that this request moves. */
@@ -95,12 +105,14 @@ export class SessionMemory {
     this.waiting.clear();
     this.mustWrite = false;
     await this.database.query(
-      'INSERT INTO pg_barista.statement_session SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[])',
+      `INSERT INTO pg_barista.statement_session (position, slot, session, state, step)
+       SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::int[])`,
       [
         rows.map(() => (this.position += 1)),
         rows.map(({ slot }) => slot),
         rows.map(({ number }) => number),
         rows.map(({ remembered, last }) => JSON.stringify({ last: keptOf(last), ...remembered })),
+        rows.map(({ step }) => step),
       ],
     );
     for (const { number, remembered } of rows)
@@ -153,8 +165,11 @@ export class SessionMemory {
   }
 
   /** Of the sessions as they were at the pointer, by number. What is above it is forgotten. */
-  async load(pointer: number): Promise<ReadonlyMap<number, RememberedSession>> {
-    await this.database.query('DELETE FROM pg_barista.statement_session WHERE slot > $1', [pointer]);
+  async load(pointer: number, step: number): Promise<ReadonlyMap<number, RememberedSession>> {
+    await this.database.query('DELETE FROM pg_barista.statement_session WHERE (slot, step) > ($1, $2)', [
+      pointer,
+      step,
+    ]);
     const rows = await this.database.query(
       `SELECT DISTINCT ON (session) session::text, state, (SELECT max(position) FROM pg_barista.statement_session)::text AS newest
        FROM pg_barista.statement_session ORDER BY session, position DESC`,
@@ -186,7 +201,6 @@ export class SessionMemory {
   }
 
   private add(
-    slot: number,
     session: ClientSession,
     row: Pick<RememberedSession, 'seq' | 'isUnsure'> &
       Pick<ClientSession, 'last'> & { readonly isClosed?: boolean },
@@ -207,7 +221,7 @@ export class SessionMemory {
       isUnsure,
       isClosed,
     };
-    this.waiting.set(number, { slot, number, remembered, last });
+    this.waiting.set(number, { slot: this.slot, step: this.step, number, remembered, last });
     this.mustWrite ||= !isSameButForSeq(this.written.get(number), remembered);
   }
 }

@@ -61,9 +61,10 @@ export class SessionTable {
     return new Set(beside.map(({ number }) => number));
   }
 
-  holds(number: number): boolean {
+  /** `isForEnd`: in its transaction. */
+  holds(number: number, isForEnd: boolean): boolean {
     const session = this.byNumber.get(number);
-    return session !== undefined && isHolding(session);
+    return session !== undefined && (isForEnd ? isOpen(session) : isHolding(session));
   }
 
   get holdsNothing(): boolean {

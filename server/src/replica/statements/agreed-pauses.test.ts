@@ -37,6 +37,11 @@ describe('pauses that are agreed on', () => {
     expect(submitted).toEqual([]);
     await timers.pass(200);
     expect(submitted).toEqual([resume]);
+    // It may have been lost.
+    await timers.pass(1_000);
+    expect(submitted).toEqual([resume, resume]);
+    pauses.ended();
+    submitted.length = 1;
     pauses.ask();
     expect(submitted).toHaveLength(1);
     await timers.pass(notAgainMs);

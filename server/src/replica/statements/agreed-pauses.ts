@@ -23,12 +23,15 @@ export const idleMsMax = 1_000;
 /** Behind one that came to nothing, whoever asked for it. */
 export const notAgainMs = 20_000;
 const lookMs = 100;
+const askAgainMs = 1_000;
 
 interface Pause {
   readonly name: string;
   readonly sinceMs: number;
   /** When a transaction has ended last. */
   endedMs: number;
+  /** Not before then it is asked for its end, again where that was lost. */
+  askAtMs: number;
   open: number;
 }
 
@@ -52,7 +55,7 @@ export class AgreedPauses {
     this.ended();
     const { timers, open } = this.options;
     const sinceMs = timers.nowMs();
-    this.pause = { name, sinceMs, endedMs: sinceMs, open: open() };
+    this.pause = { name, sinceMs, endedMs: sinceMs, askAtMs: 0, open: open() };
     this.stopLooking = timers.every(lookMs, () => this.look());
   }
 
@@ -71,8 +74,9 @@ export class AgreedPauses {
     if (open() < pause.open) pause.endedMs = nowMs;
     pause.open = open();
     if (nowMs - pause.endedMs < idleMsMax && nowMs - pause.sinceMs < holdMsMax) return;
+    if (nowMs < pause.askAtMs) return;
+    pause.askAtMs = nowMs + askAgainMs;
     this.notBeforeMs = nowMs + notAgainMs;
-    this.ended();
     submit({ kind: 'resume', name: pause.name });
   }
 }

@@ -12,7 +12,7 @@ import { functionsSql } from './own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 3';
+const version = 'barista statements 4';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -31,6 +31,7 @@ REVOKE ALL ON pg_barista.sqlpaxoslog FROM PUBLIC;
 CREATE TABLE IF NOT EXISTS pg_barista.statement_session (
   position bigint PRIMARY KEY, slot bigint NOT NULL, session bigint NOT NULL, state text NOT NULL
 );
+ALTER TABLE pg_barista.statement_session ADD COLUMN IF NOT EXISTS step int NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS pg_barista.statement_alone (slot bigint NOT NULL, is_done boolean NOT NULL);
 CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, operation bytea NOT NULL);
 REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone, pg_barista.statement_held FROM PUBLIC;
