@@ -13,10 +13,10 @@ const kinds = [
 ] as const;
 const kindOf = (seed: number): (typeof kinds)[number] => kinds[seed % kinds.length]!;
 
-function recorded(seed: number, replicas: number): readonly RecordedEvent[] {
+function recorded(seed: number, replicas: number, operations = 40, turns = 600): readonly RecordedEvent[] {
   const { beginsAnew, ...config } = kindOf(seed);
-  const group = new SimulatedGroup({ seed, replicas, levels, operations: 40, beginsAnew, config });
-  group.run(600);
+  const group = new SimulatedGroup({ seed, replicas, levels, operations, beginsAnew, config });
+  group.run(turns);
   return group.events;
 }
 
@@ -36,6 +36,19 @@ describe.each([2, 3, 5])('what a group of %s does', (replicas) => {
       });
     }
   }, 120_000);
+});
+
+describe('how groups begin', () => {
+  it('is what PrimaryCopies allows, whoever hears of the first primary before it has given its word', async () => {
+    for (let seed = 20; seed < 420; seed += 1) {
+      const events = recorded(seed, 3, 12, 150);
+      const { keepSlots } = kindOf(seed);
+      expect({ seed, refused: await refusedEvent(events, 3, { keepSlots }) }).toEqual({
+        seed,
+        refused: null,
+      });
+    }
+  }, 240_000);
 });
 
 describe('the runs', () => {

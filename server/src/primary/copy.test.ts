@@ -41,6 +41,25 @@ describe('a copy', () => {
     ]);
   });
 
+  it('whose word for an epoch is not durable yet tells the epoch nothing until what it follows is', () => {
+    const core = new OneCore();
+    core.askWord(first, ballotNone, 0);
+    const followed = core.operations(first, [0, ballotNone], [begin]);
+    expect(sent(followed, 'Received')).toEqual([]);
+    const word = core.input({ kind: 'Persisted', seq: 1 });
+    expect([...sent(word, 'Word'), ...sent(word, 'Received')]).toEqual([]);
+    expect(sent(core.flush(), 'Received').map(({ message }) => message.received)).toEqual([1]);
+  });
+
+  it('writes what it follows where its word for that epoch is not durable and nothing is new', () => {
+    const core = new OneCore();
+    core.askWord(first, ballotNone, 0);
+    const followed = core.operations(first, [0, ballotNone], []);
+    expect(records(followed)).toEqual([{ kind: 'promise', ballot: first }]);
+    expect(sent(core.input({ kind: 'Persisted', seq: 1 }), 'Received')).toEqual([]);
+    expect(sent(core.flush(), 'Received')).toHaveLength(1);
+  });
+
   it('tells what it has executed', () => {
     const core = following();
     expect(sent(core.executed(2), 'Received').map(({ message }) => message.executed)).toEqual([2]);

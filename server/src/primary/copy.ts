@@ -9,7 +9,7 @@ import type { Vote } from '../multipaxos/types/entries.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { drawSuspicion, stepBack } from './election.ts';
 import { epochAt, must, persist, promise, type Run, send, taint, traceAction, writeBehind } from './run.ts';
-import type { State } from './state.ts';
+import type { PendingPersist, State } from './state.ts';
 import type { Operations } from './types/messages.ts';
 
 export function handleOperations(run: Run, from: ReplicaId, message: Operations): void {
@@ -90,7 +90,8 @@ function tellOutOfOrder(run: Run, to: ReplicaId, { epoch, prevSlot, sentAtMs }: 
 function receiveOperations(run: Run, message: Operations): void {
   const { state } = run;
   const { epoch, prevSlot, entries, beginsAt } = message;
-  const isNew = !sameBallot(epoch, state.promised);
+  // A word that it was about to give is one no more: what it promises it writes with what it follows.
+  const isNew = !sameBallot(epoch, state.promised) || isWordPending(state, epoch);
   const end = endOf(message);
   const keep = isKeptTo(state, message);
   const votes: Vote[] = entries
@@ -106,6 +107,15 @@ function receiveOperations(run: Run, message: Operations): void {
   if (state.needsCopy || state.matched < beginsAt) state.role = 'recovering';
   if (isNew || votes.length > 0 || gained)
     traceAction(run, 'ReceiveOperations', epoch, { slot: prevSlot, toSlot: end });
+}
+
+function isWordPending({ pending }: State, epoch: Ballot): boolean {
+  const own = pending.filter((each) => sameBallot(each.epoch, epoch));
+  return own.some(hasWord) && !own.some(({ isGroup }) => isGroup);
+}
+
+function hasWord({ heldBack }: PendingPersist): boolean {
+  return heldBack.some(({ kind }) => kind === 'word');
 }
 
 function endOf({ prevSlot, entries }: Operations): Slot {

@@ -136,7 +136,12 @@ function persisted(run: Run, seq: number): void {
 function fsync(run: Run, flushed: readonly PendingPersist[], seq: number): void {
   const { state } = run;
   advanceDurable(state, seq);
-  state.durablePromised = flushed.at(-1)!.epoch;
+  // What a group promises, too, is told of when that is durable.
+  const told = flushed.findLast(
+    ({ isGroup, epoch }) =>
+      isGroup || !state.pending.some((each) => each.isGroup && sameBallot(each.epoch, epoch)),
+  );
+  if (told !== undefined) state.durablePromised = told.epoch;
   const groups = flushed.filter(({ isGroup }) => isGroup).length;
   if (groups > 0) traceAction(run, 'Fsync', state.durablePromised, { groups });
 }
