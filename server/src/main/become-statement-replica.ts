@@ -206,6 +206,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       executor: makeExecutor(),
       log: { read: (from, to, bytesMax) => protocol.readChosen(from, to, bytesMax) },
       onCopyNeeded: (reason) => void inexact(reason),
+      onBegun: (slot) => submissions.began(slot),
       resting: copies.keeper,
     });
     return life;

@@ -4,7 +4,6 @@
  * Does not decide when it runs, nor who waits for whom (serial-executor.ts).
  */
 import { readErrorFields, readyForQuery } from '../../pgwire/backend-messages.ts';
-import { headerBytes } from '../../pgwire/frame-splitter.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
@@ -14,7 +13,7 @@ import { type ClientSession, rulesBehind } from './client-session.ts';
 import type { ExecutorListener, OperationResult } from './executor.ts';
 import { planRequest } from './message-plan.ts';
 import type { RequestOperation } from './operation.ts';
-import { type Advance, messagesOf, type RequestPlan } from './request-plan.ts';
+import type { Advance, RequestPlan } from './request-plan.ts';
 import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { askState, customNamesIn, preparedBytesOf, readState } from './session-state.ts';
@@ -62,10 +61,15 @@ export class RunRequest {
     return this.step;
   }
 
-  /** `stillOpen`: transactions of others. */
-  async run(session: ClientSession, request: RequestOperation, stillOpen: number): Promise<RequestOutcome> {
+  /** `text`: the request's. `stillOpen`: transactions of others. */
+  async run(
+    session: ClientSession,
+    request: RequestOperation,
+    text: string,
+    stillOpen: number,
+  ): Promise<RequestOutcome> {
     try {
-      return await this.attempt(session, request, stillOpen);
+      return await this.attempt(session, request, text, stillOpen);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'SessionEnded')) throw error;
       const { lastWords } = this.options.runner;
@@ -101,6 +105,7 @@ export class RunRequest {
   private async attempt(
     session: ClientSession,
     request: RequestOperation,
+    text: string,
     stillOpen: number,
   ): Promise<RequestOutcome> {
     const { memory, runner, ahead } = this.options;
@@ -125,7 +130,7 @@ export class RunRequest {
       await this.failBlock(session);
       return { code: 'done', result: failure(session, plan) };
     }
-    if (!this.noteWords(session, request, plan)) {
+    if (!this.noteWords(session, text, plan)) {
       await this.failBlock(session);
       return { code: 'done', result: failure(session, preparesTooMuch) };
     }
@@ -252,16 +257,15 @@ export class RunRequest {
   }
 
   /** What is to be known of the request besides its plan. False: the session would keep too much prepared. */
-  private noteWords(session: ClientSession, { bytes }: RequestOperation, plan: RequestPlan): boolean {
+  private noteWords(session: ClientSession, text: string, plan: RequestPlan): boolean {
     const { customNames } = session;
-    const text = textIn(bytes);
     for (const name of customNamesIn(text)) if (customNames.size < customNamesMax) customNames.add(name);
     session.mayUnwelcome ||= unwelcoming.test(text);
     const prepares = plan.prepared.some(([name]) => name !== '') || preparing.test(text);
     if (!prepares) return true;
-    session.preparedBytes += bytes.length;
+    session.preparedBytes += text.length;
     if (session.preparedBytes <= preparedBytesMax) return true;
-    session.preparedBytes -= bytes.length;
+    session.preparedBytes -= text.length;
     return false;
   }
 }
@@ -270,11 +274,6 @@ export class RunRequest {
 function forgetClosed({ state, statements }: ClientSession): void {
   const kept = new Set(state.parsed.map(({ name }) => name));
   for (const name of statements.keys()) if (name !== '' && !kept.has(name)) statements.delete(name);
-}
-
-/** Without the heads of messages: a byte of a length may be a letter, and stand right ahead of a word. */
-function textIn(bytes: Uint8Array): string {
-  return (messagesOf(bytes) ?? []).map((message) => message.toString('latin1', headerBytes)).join('\n');
 }
 
 const statementsMax = 1_000;

@@ -9,6 +9,8 @@ import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import { factsOf, superseded, toldAhead } from './calls.ts';
+import { DurablePointer } from './durable-pointer.ts';
+import { textOf } from './request-text.ts';
 import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
 import type { HeldRuns, Run } from './held-runs.ts';
 import { givenTo } from './login-settings.ts';
@@ -19,22 +21,25 @@ import type {
   StartOutcome,
   StatementExecutor,
 } from './executor.ts';
-import {
-  keyOf,
-  type OpenOperation,
-  type Operation,
-  type RequestOperation,
-  type SessionId,
-} from './operation.ts';
-import { HeldRequests } from './held-requests.ts';
-import { type Parked, ParkedRequests } from './parked-requests.ts';
+import type { OpenOperation, Operation, RequestOperation, SessionId } from './operation.ts';
+import type { Parked } from './parked-requests.ts';
 import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
 import { mayBeSerializable } from './serializable.ts';
 import { SessionMemory } from './session-memory.ts';
 import { SessionTable } from './session-table.ts';
-import { closedAnswer, failure, nothingAnswered, staleAnswer } from './told-results.ts';
+import {
+  cancelledByItself,
+  cancelledError,
+  closedAnswer,
+  failure,
+  lastsTooLong,
+  nothingAnswered,
+  staleAnswer,
+  waitErrors,
+} from './told-results.ts';
+import { WaitingRequests } from './waiting-requests.ts';
 import { unwelcomeAmong } from './welcome-sessions.ts';
 
 export interface SerialExecutorOptions {
@@ -51,23 +56,17 @@ export interface SerialExecutorOptions {
   readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
 }
 
-/** The pointer is made durable so often at most. */
-const durableEveryMs = 500;
 /** So long PostgreSQL is waited for to let go of sessions; whoever stops it comes then. */
 const stopMsMax = 5_000;
-/** So many slots are remembered beyond what is of use. */
-const forgetEverySlots = 2_000;
 
 export class SerialExecutor implements StatementExecutor {
-  pointer = 0 as Slot;
-  durablePointer = 0 as Slot;
   private readonly options: SerialExecutorOptions;
   private readonly memory: SessionMemory;
   private readonly runner: RequestRunner;
   private readonly runs: RunRequest;
   private readonly sessions = new SessionTable();
-  private readonly parked = new ParkedRequests<RequestOperation>();
-  private readonly held = new HeldRequests();
+  private readonly waiting = new WaitingRequests();
+  private readonly at: DurablePointer;
   /** That is being executed, or was last. */
   private current = 0 as Slot;
   /** What it does is not told by the pointer yet. */
@@ -78,16 +77,13 @@ export class SerialExecutor implements StatementExecutor {
   private running: ClientSession | null = null;
   private someMayBeUnwelcome = false;
   private isPastRest = false;
-  /** Something was executed since, in the slot of the durable pointer. */
-  private isDurableOld = false;
   private readonly stopped = new AbortController();
-  private madeDurableAtMs = 0;
-  private forgotten = 0;
 
   constructor(options: SerialExecutorOptions) {
     const { database, timers, answerBytesMax } = options;
     this.options = options;
     this.memory = new SessionMemory(database);
+    this.at = new DurablePointer({ memory: this.memory, database, timers });
     this.runner = new RequestRunner({
       database,
       timers,
@@ -97,13 +93,20 @@ export class SerialExecutor implements StatementExecutor {
     this.runs = new RunRequest({ ...options, memory: this.memory, runner: this.runner });
   }
 
+  get pointer(): Slot {
+    return this.at.slot;
+  }
+
+  get durablePointer(): Slot {
+    return this.at.durable;
+  }
+
   async start(): Promise<StartOutcome> {
     const { database } = this.options;
     const found = await database.readPointer();
-    this.pointer = found.slot as Slot;
-    this.durablePointer = this.pointer;
-    this.current = this.pointer;
-    const { pointer } = this;
+    const pointer = found.slot as Slot;
+    this.at.startsAt(pointer);
+    this.current = pointer;
     const { heldRuns, isCopy = false } = this.options;
     const isKept = heldRuns === undefined || (await heldRuns.startsAt(pointer, isCopy));
     if (!isKept || (await this.memory.isHalfDone())) return { code: 'inexact', pointer, reason: 'halfDone' };
@@ -130,8 +133,8 @@ export class SerialExecutor implements StatementExecutor {
     session.seq = request.seq;
     session.last = null;
     session.hadUncompared ||= request.isCompared === false;
-    if (this.isWaiting(session)) session.queued.push([slot, request]);
-    else this.held.hold({ slot, number: session.number, request });
+    if (this.waiting.has(session)) session.queued.push([slot, request]);
+    else this.waiting.held.hold({ slot, number: session.number, request });
   }
 
   async execute(slot: Slot, operation: Operation | null): Promise<void> {
@@ -143,8 +146,9 @@ export class SerialExecutor implements StatementExecutor {
     if (operation !== null) await this.dispatch(slot, operation);
     await this.settle();
     while (await this.endUnwelcome()) await this.settle();
-    this.pointer = slot;
-    if (this.held.pausing !== null && (this.isResting || this.held.isFull)) await this.endPause();
+    this.at.slot = slot;
+    const { held } = this.waiting;
+    if (held.pausing !== null && (this.isResting || held.isFull)) await this.endPause();
     this.isExecuting = false;
     await this.makeDurable(false);
   }
@@ -167,7 +171,7 @@ export class SerialExecutor implements StatementExecutor {
 
   factsOf(id: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null {
     const session = this.sessions.get(id);
-    return session === undefined ? null : { ...factsOf(session), isWaiting: this.isWaiting(session) };
+    return session === undefined ? null : { ...factsOf(session), isWaiting: this.waiting.has(session) };
   }
 
   openTransactions(): number {
@@ -203,7 +207,9 @@ export class SerialExecutor implements StatementExecutor {
         const session = this.sessions.get(operation.session);
         const { ifSeq } = operation;
         const isUsed =
-          session !== undefined && ifSeq !== undefined && (session.seq !== ifSeq || this.isWaiting(session));
+          session !== undefined &&
+          ifSeq !== undefined &&
+          (session.seq !== ifSeq || this.waiting.has(session));
         if (session !== undefined && !isUsed) await this.close(session);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
@@ -220,14 +226,14 @@ export class SerialExecutor implements StatementExecutor {
         return;
       }
       case 'pause':
-        if (this.held.pausing === null) {
-          this.held.pausing = operation.name;
+        if (this.waiting.held.pausing === null) {
+          this.waiting.held.pausing = operation.name;
           listener.pausing?.(operation.name);
         }
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       case 'resume':
-        if (this.held.pausing === operation.name) await this.resume();
+        if (this.waiting.held.pausing === operation.name) await this.resume();
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       case 'hold':
@@ -280,7 +286,7 @@ export class SerialExecutor implements StatementExecutor {
     }
     if (request.seq <= session.seq) {
       // Of one that has not been executed yet the result is still to come.
-      if (this.isComing(session, request)) return;
+      if (this.waiting.isComing(session, request)) return;
       if (request.call === undefined) listener.finished(slot, request, staleAnswer(session, request), slot);
       else listener.finished(slot, request, { ...superseded(session), session: factsOf(session) }, slot);
       return;
@@ -288,34 +294,24 @@ export class SerialExecutor implements StatementExecutor {
     session.seq = request.seq;
     session.last = null;
     session.hadUncompared ||= request.isCompared === false;
-    if (this.isWaiting(session)) session.queued.push([slot, request]);
+    if (this.waiting.has(session)) session.queued.push([slot, request]);
     else await this.run(slot, session, request);
-  }
-
-  private isWaiting(session: ClientSession): boolean {
-    return this.parked.of(session.number) !== undefined || this.held.of(session.number) !== undefined;
-  }
-
-  private isComing(session: ClientSession, request: RequestOperation): boolean {
-    const coming = session.queued.map(([, one]) => one);
-    for (const one of [this.held.of(session.number), this.parked.of(session.number)])
-      if (one !== undefined) coming.push(one.request);
-    return coming.some((one) => keyOf(one) === keyOf(request));
   }
 
   private async run(slot: number, session: ClientSession, request: RequestOperation): Promise<void> {
     const told = toldAhead(session, request);
     if (told !== null) return this.finish(slot, session, request, told);
-    if (this.held.pausing !== null && session.status === 'I' && request.what === 'begin') {
-      this.held.hold({ slot, number: session.number, request });
+    const { held } = this.waiting;
+    if (held.pausing !== null && session.status === 'I' && request.what === 'begin') {
+      held.hold({ slot, number: session.number, request });
       return;
     }
-    const isSerializable = mayBeSerializable(session, request);
+    const text = textOf(request);
+    const isSerializable = mayBeSerializable(session, text);
     const holders = isSerializable ? this.sessions.serializableBeside(session) : noSessions;
     if (holders.size > 0) return this.park(slot, session, request, { holders, isForEnd: true });
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
-    const stillOpen =
-      this.sessions.holdersBeside(session) + this.parked.size + this.held.size + session.queued.length;
+    const stillOpen = this.sessions.holdersBeside(session) + this.waiting.size + session.queued.length;
     const { call, seq } = request;
     const run = { slot: this.current, turn: this.turn, session: session.id, seq };
     this.turn += 1;
@@ -325,7 +321,7 @@ export class SerialExecutor implements StatementExecutor {
     }
     if (call?.isNamed === true) session.calls.begin(call, seq);
     this.running = session;
-    const outcome = await this.within(run, this.runs.run(session, request, stillOpen));
+    const outcome = await this.within(run, this.runs.run(session, request, text, stillOpen));
     this.running = null;
     if (session.mayUnwelcome && session.status === 'I') {
       session.mayUnwelcome = false;
@@ -343,7 +339,7 @@ export class SerialExecutor implements StatementExecutor {
     request: RequestOperation,
     waits: Pick<Parked<RequestOperation>, 'holders' | 'isForEnd'>,
   ): Promise<void> {
-    const parked = this.parked.park({ slot, session: session.number, request, ...waits });
+    const parked = this.waiting.parked.park({ slot, session: session.number, request, ...waits });
     if (parked === 'parked') return;
     await this.runs.failWaiting(session, parked);
     await this.finish(slot, session, request, failure(session, waitErrors[parked]));
@@ -381,7 +377,7 @@ export class SerialExecutor implements StatementExecutor {
   /** Whatever may go on now goes on. */
   private async settle(): Promise<void> {
     for (;;) {
-      const next = this.parked.next((number, isForEnd) => this.sessions.holds(number, isForEnd));
+      const next = this.waiting.parked.next((number, isForEnd) => this.sessions.holds(number, isForEnd));
       if (next === undefined) return;
       const session = this.sessions.numbered(next.session);
       if (session !== undefined) await this.run(next.slot, session, next.request);
@@ -390,15 +386,16 @@ export class SerialExecutor implements StatementExecutor {
 
   private async endPause(): Promise<void> {
     if (this.isResting) {
-      await this.writePointer();
+      await this.at.write(this.runs.nextStep(), this.waiting.heldBack(this.sessions));
       await this.options.listener.atRest(this.pointer);
     }
     await this.resume();
   }
 
   private async resume(): Promise<void> {
-    const { pausing } = this.held;
-    this.held.pausing = null;
+    const { held } = this.waiting;
+    const { pausing } = held;
+    held.pausing = null;
     if (pausing !== null) this.options.listener.resumed?.(pausing);
     await this.runHeld();
   }
@@ -406,11 +403,12 @@ export class SerialExecutor implements StatementExecutor {
   /** What was held back goes on, in slot order. */
   private async runHeld(): Promise<void> {
     this.isPastRest = true;
-    for (let next = this.held.take(); next !== undefined; next = this.held.take()) {
+    const { held } = this.waiting;
+    for (let next = held.take(); next !== undefined; next = held.take()) {
       const session = this.sessions.numbered(next.number);
       // What it leaves is behind the pointer of the moment of rest, though in its slot.
       this.runs.nextStep();
-      this.isDurableOld = true;
+      this.at.passed();
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
     await this.settle();
@@ -424,23 +422,17 @@ export class SerialExecutor implements StatementExecutor {
 
   /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed, if it is in one. */
   private async cancel(session: ClientSession): Promise<void> {
-    const waiting = this.parked.remove(session.number) ?? this.held.remove(session.number);
+    const waiting = this.waiting.remove(session);
     const isInBlock = session.status !== 'I';
     if (isInBlock) await this.runs.hollow(session);
     const error = isInBlock ? cancelledError : cancelledByItself;
-    if (waiting !== undefined)
-      await this.finish(waiting.slot, session, waiting.request, failure(session, error));
+    if (waiting !== null) await this.finish(waiting[0], session, waiting[1], failure(session, error));
     else if (isInBlock) this.memory.behind(session);
   }
 
   private async close(session: ClientSession): Promise<void> {
-    const parked = this.parked.remove(session.number);
-    const held = this.held.remove(session.number);
     // Each is answered, though nobody may be there to hear it.
-    const left = [
-      ...[parked, held].flatMap((one) => (one === undefined ? [] : [[one.slot, one.request] as const])),
-      ...session.queued.splice(0),
-    ];
+    const left = this.waiting.removeAll(session);
     const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
     for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told, this.current);
     this.sessions.remove(session);
@@ -461,69 +453,20 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   private async makeDurable(atOnce: boolean): Promise<void> {
-    const { database, timers } = this.options;
-    const isDue = atOnce || timers.nowMs() - this.madeDurableAtMs >= durableEveryMs;
-    const isOld = this.isDurableOld || this.pointer !== this.durablePointer;
-    if (!this.isQuiet || !isDue || !isOld) return;
-    await this.writePointer();
-    const { pointer } = this;
-    if (pointer - this.forgotten < forgetEverySlots) return;
-    this.forgotten = pointer;
-    await this.memory.forget(pointer);
-    await database.forgetPointers(pointer);
-  }
-
-  /** At a moment of rest. */
-  private async writePointer(): Promise<void> {
-    const { pointer } = this;
-    await this.memory.flush();
-    await this.memory.writeAtRest(pointer, this.runs.nextStep(), this.heldBack());
-    this.durablePointer = pointer;
-    this.isDurableOld = false;
-    this.madeDurableAtMs = this.options.timers.nowMs();
-  }
-
-  /** With what came behind it in the same session; in slot order. */
-  private heldBack(): readonly (readonly [slot: number, request: RequestOperation])[] {
-    return this.held
-      .all()
-      .flatMap(({ slot, number, request }) =>
-        [[slot, request] as const].concat(this.sessions.numbered(number)?.queued ?? []),
-      )
-      .toSorted(([one], [other]) => one - other);
+    if (!this.isQuiet || !this.at.isDue(atOnce)) return;
+    await this.at.write(this.runs.nextStep(), []);
+    await this.at.forget();
   }
 
   /** What the database has is what executing everything up to the pointer makes of nothing, and sessions can be opened again as they are. */
   private get isQuiet(): boolean {
-    return this.isResting && !this.isExecuting && this.held.size === 0;
+    return this.isResting && !this.isExecuting && this.waiting.held.size === 0;
   }
 
   /** But for what is held back. */
   private get isResting(): boolean {
-    return this.parked.size === 0 && this.sessions.holdsNothing;
+    return this.waiting.parked.size === 0 && this.sessions.holdsNothing;
   }
 }
 
 const noSessions: ReadonlySet<number> = new Set();
-
-const waitErrors = {
-  circle: { sqlState: '40P01', message: 'deadlock detected' },
-  full: { sqlState: '53400', message: 'too many requests wait for transactions of other sessions' },
-} as const;
-
-const lastsTooLong = {
-  sqlState: '57014',
-  message: 'canceling the request, which lasted too long at all replicas',
-  detail: 'Nothing else is executed meanwhile.',
-  hint: 'Ask for less at a time; bounds.statementSecondsMax of the configuration is the bound.',
-} as const;
-
-const cancelledByItself = {
-  sqlState: '57014',
-  message: 'canceling statement due to user request',
-} as const;
-
-const cancelledError = {
-  sqlState: '25P03',
-  message: 'the transaction was rolled back, since others waited for its end',
-} as const;

@@ -5,15 +5,14 @@
  * never in each other's way. Pure. What is said here may be true of too many: they wait without need.
  */
 import type { ClientSession } from './client-session.ts';
-import type { RequestOperation } from './operation.ts';
 import type { SessionState } from './session-state.ts';
 
 const word = /serializable/i;
 const known = new WeakMap<SessionState, boolean>();
 
-/** The transaction that the request begins, or is part of. */
-export function mayBeSerializable(session: ClientSession, { bytes }: RequestOperation): boolean {
-  return isSoAtFirst(session) || isSoSince(session.state) || word.test(Buffer.from(bytes).toString('latin1'));
+/** The transaction that the request of this text begins, or is part of. */
+export function mayBeSerializable(session: ClientSession, text: string): boolean {
+  return isSoAtFirst(session) || isSoSince(session.state) || word.test(text);
 }
 
 /** By its log-in, its role or its database. */

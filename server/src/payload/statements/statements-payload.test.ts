@@ -40,6 +40,7 @@ function setUp() {
       fatal: (error) => told.push(`fatal ${error.message}`),
     },
     onCopyNeeded: (reason) => told.push(`copy ${reason}`),
+    onBegun: () => undefined,
   });
   return {
     executor,

@@ -29,6 +29,8 @@ export interface StatementsPayloadOptions {
   readonly log: Pick<LogStore, 'read'>;
   /** Only a copy of another replica's database helps; then there is to be another payload. */
   readonly onCopyNeeded: (reason: InexactReason | 'logPurged') => void;
+  /** What the database began with, up to the slot, is executed, and what was held back in it has gone on. */
+  readonly onBegun: (slot: Slot) => void;
   readonly resting?: Resting;
 }
 
@@ -91,7 +93,7 @@ export class StatementsPayload implements Payload {
   }
 
   private async run(): Promise<void> {
-    const { executor, host, onCopyNeeded } = this.options;
+    const { executor, host, onCopyNeeded, onBegun } = this.options;
     const started = await executor.start();
     if (started.code === 'inexact') {
       host.copyAwaited();
@@ -100,6 +102,7 @@ export class StatementsPayload implements Payload {
     }
     this.told();
     await executor.goOn();
+    onBegun(started.pointer);
     while (!this.isStopped) {
       const next = (executor.pointer + 1) as Slot;
       const entries = await this.read(next);

@@ -44,3 +44,25 @@ export function staleAnswer(session: ClientSession, { seq }: RequestOperation): 
   };
   return { ...failure(session, error), outcome: 'notKept', digest: null };
 }
+
+export const waitErrors = {
+  circle: { sqlState: '40P01', message: 'deadlock detected' },
+  full: { sqlState: '53400', message: 'too many requests wait for transactions of other sessions' },
+} as const;
+
+export const lastsTooLong = {
+  sqlState: '57014',
+  message: 'canceling the request, which lasted too long at all replicas',
+  detail: 'Nothing else is executed meanwhile.',
+  hint: 'Ask for less at a time; bounds.statementSecondsMax of the configuration is the bound.',
+} as const;
+
+export const cancelledByItself = {
+  sqlState: '57014',
+  message: 'canceling statement due to user request',
+} as const;
+
+export const cancelledError = {
+  sqlState: '25P03',
+  message: 'the transaction was rolled back, since others waited for its end',
+} as const;

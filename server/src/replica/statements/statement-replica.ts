@@ -8,7 +8,7 @@ import { noHandOvers, type ReplicaMeasures } from '../../api/measures.ts';
 import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import type { SlotEntry } from '../../multipaxos/types/entries.ts';
-import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { OperationResult } from '../../payload/statements/executor.ts';
 import type { HeldRuns } from '../../payload/statements/held-runs.ts';
 import { decodeOperation, keyOf } from '../../payload/statements/operation.ts';
@@ -111,13 +111,14 @@ export class StatementReplica implements ProtocolListener {
     heldRuns.chosen(entries);
     if (events.isWatched) for (const entry of entries) events.operation(shown.eventOf(entry));
     if (!submissions.isEmpty)
-      for (const { entry } of entries) if (entry.kind === 'command') this.noteOrdered(entry.payload);
+      for (const { slot, entry } of entries)
+        if (entry.kind === 'command') this.noteOrdered(entry.payload, slot);
     payload.chosen(entries);
   }
 
-  private noteOrdered(payload: Uint8Array): void {
+  private noteOrdered(payload: Uint8Array, slot: Slot): void {
     try {
-      this.parts.submissions.ordered(keyOf(decodeOperation(payload)));
+      this.parts.submissions.ordered(keyOf(decodeOperation(payload)), slot);
     } catch {
       // Whoever executes it says what is wrong with it.
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import { decodeBatch, encodeBatch } from './operation-batch.ts';
 import type { Given } from '../protocols/protocol-host.ts';
@@ -84,7 +84,7 @@ describe('operations on their way into the log', () => {
     state.given = { code: 'given' };
     await time.pass(100);
     expect(proposed).toEqual(['a']);
-    submissions.ordered('a');
+    submissions.ordered('a', 7 as Slot);
     await time.pass(5000);
     expect(proposed).toEqual(['a']);
   });
@@ -93,12 +93,26 @@ describe('operations on their way into the log', () => {
     const { time, answers, submit, submissions } = fixture();
     submit('a');
     await time.pass(1);
-    submissions.ordered('a');
+    submissions.ordered('a', 7 as Slot);
     await time.pass(60_000);
     expect(answers).toEqual([]);
     submissions.executed('a', 'late');
     await time.pass(1);
     expect(answers).toEqual([{ code: 'executed', result: 'late' }]);
+  });
+
+  it('that are in a database which another replica has executed are unknown: none waits for ever', async () => {
+    const { time, answers, submit, submissions } = fixture();
+    for (const name of ['a', 'b', 'c']) submit(name);
+    await time.pass(1);
+    submissions.ordered('a', 7 as Slot);
+    submissions.ordered('b', 9 as Slot);
+    submissions.began(8 as Slot);
+    await time.pass(1);
+    expect(answers).toMatchObject([{ code: 'unknown' }]);
+    submissions.executed('b', 'done');
+    await time.pass(1);
+    expect(answers.at(-1)).toEqual({ code: 'executed', result: 'done' });
   });
 
   it('wait for room', async () => {

@@ -6,7 +6,7 @@
  * executed once is the executor's business.
  */
 import type { Timers } from '../../ports/clock.ts';
-import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Given } from '../protocols/protocol-host.ts';
 import { decodeBatch, encodeBatch } from './operation-batch.ts';
 
@@ -34,8 +34,8 @@ interface Pending<Result> {
   settle: (submitted: Submitted<Result>) => void;
   /** Somebody may have it. */
   isOut: boolean;
-  /** It has a slot: it will be executed, and that may take as long as it waits for others. */
-  isOrdered: boolean;
+  /** Its slot: it will be executed, and that may take as long as it waits for others. Null: it has none yet. */
+  orderedAt: Slot | null;
   givenAtMs: number;
 }
 
@@ -65,7 +65,7 @@ export class Submissions<Result> {
     }
     return new Promise((settle) => {
       const sinceMs = timers.nowMs();
-      this.pending.set(name, { bytes, sinceMs, settle, isOut: false, isOrdered: false, givenAtMs: sinceMs });
+      this.pending.set(name, { bytes, sinceMs, settle, isOut: false, orderedAt: null, givenAtMs: sinceMs });
       this.bytes += bytes.length;
       this.fresh.push(name);
       this.soon();
@@ -73,9 +73,19 @@ export class Submissions<Result> {
   }
 
   /** It is chosen, and will be executed here. */
-  ordered(name: string): void {
+  ordered(name: string, slot: Slot): void {
     const one = this.pending.get(name);
-    if (one !== undefined) one.isOrdered = true;
+    if (one !== undefined) one.orderedAt ??= slot;
+  }
+
+  /** The database in use began with everything up to the slot: what is not answered of that was not executed in it, and never is. */
+  began(slot: Slot): void {
+    for (const [name, { orderedAt }] of this.pending)
+      if (orderedAt !== null && orderedAt <= slot)
+        this.finish(name, {
+          code: 'unknown',
+          reason: 'the database was replaced, or began again, while it was executed',
+        });
   }
 
   /** This replica has executed it. */
@@ -104,7 +114,7 @@ export class Submissions<Result> {
 
   /** Another proposes: what is not known to be ordered is given to that one. */
   anew(): void {
-    this.fresh = [...this.pending].filter(([, { isOrdered }]) => !isOrdered).map(([name]) => name);
+    this.fresh = [...this.pending].filter(([, { orderedAt }]) => orderedAt === null).map(([name]) => name);
     if (this.fresh.length > 0) this.soon();
   }
 
@@ -193,8 +203,8 @@ export class Submissions<Result> {
     const { timers, retryMs, waitMs } = this.options;
     const nowMs = timers.nowMs();
     const again: string[] = [];
-    for (const [name, { sinceMs, givenAtMs, isOrdered }] of this.pending) {
-      if (isOrdered) continue;
+    for (const [name, { sinceMs, givenAtMs, orderedAt }] of this.pending) {
+      if (orderedAt !== null) continue;
       if (nowMs - sinceMs >= waitMs)
         this.giveUp(name, `no majority of the replicas has agreed on it within ${waitMs / 1000} s`);
       else if (nowMs - givenAtMs >= retryMs) again.push(name);
