@@ -129,6 +129,10 @@ export class ServedGroup {
     return join(this.root, 'certificates');
   }
 
+  get pgwirePorts(): readonly number[] {
+    return this.ids.map((id) => this.pgwirePort(id));
+  }
+
   pgwirePort(id: string): number {
     return this.basePort + IDS.findIndex((each) => each === id);
   }

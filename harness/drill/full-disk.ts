@@ -116,11 +116,11 @@ async function all({ group, disks, ledger, say }: Scene): Promise<string[]> {
   while (!(await isSilent())) {
     if (performance.now() - fullMs > serveMsMax)
       return ['All disks are full, and writes are acknowledged all the same.'];
-    await loadBallast(ports(group), isSilent);
+    await loadBallast(group.pgwirePorts, isSilent);
   }
   say(`Nothing is acknowledged any more, ${secondsText(silentSinceMs - fullMs)} later.`);
   const { stderr } = await psql(
-    ports(group)[0]!,
+    group.pgwirePorts[0]!,
     "SET statement_timeout = '15s'; INSERT INTO ballast VALUES ('one more');",
   );
   say(`A client is told: ${stderr.trim().split('\n')[0] ?? 'nothing'}`);
@@ -140,8 +140,6 @@ async function all({ group, disks, ledger, say }: Scene): Promise<string[]> {
   return wholeMs === null ? [`Not all serve ${serveMsMax / 1000} s after all disks have room again.`] : [];
 }
 
-const ports = (group: ServedGroup): number[] => group.ids.map((id) => group.pgwirePort(id));
-
 /** Its state when it says what is wrong; null: it does not within a minute. */
 async function untilTroubled({ group }: Scene, id: string): Promise<string | null> {
   let state: string | null = null;
@@ -151,7 +149,8 @@ async function untilTroubled({ group }: Scene, id: string): Promise<string | nul
     return state !== null;
   };
   const untilMs = performance.now() + 60_000;
-  while (!(await isTroubled()) && performance.now() < untilMs) await loadBallast(ports(group), isTroubled);
+  while (!(await isTroubled()) && performance.now() < untilMs)
+    await loadBallast(group.pgwirePorts, isTroubled);
   return state;
 }
 

@@ -10,10 +10,7 @@ const faultsShown = 10;
 const readTries = 60;
 
 export function startGroupLedger(group: ServedGroup): Promise<Ledger> {
-  return startLedger(
-    group.ids.map((id) => group.pgwirePort(id)),
-    ledgerWorkers,
-  );
+  return startLedger(group.pgwirePorts, ledgerWorkers);
 }
 
 /** What is in the table. Tried for a minute: a group that has just come back may change its leader. */

@@ -19,7 +19,7 @@ export const machineSleeps: Drill = async ({ seconds, keep, say }) => {
   say(`Three replicas serve, in ${group.root}.`);
   const faults: string[] = [];
   try {
-    const ports = group.ids.map((id) => group.pgwirePort(id));
+    const ports = group.pgwirePorts;
     const bank = await startBankLoad({ ports, seed: 1, pace: 2 });
     for (let time = 1; time <= times; time++) {
       await sleep((seconds * 1000) / times);

@@ -1,13 +1,17 @@
-/** Clients of a demo's replicas, each by its own port, for tests: what one replica answers, and what all of them do. */
+/** Clients of a cluster's replicas, each by its own port, for tests: what one replica answers, and what all of them do. */
 import { deepStrictEqual } from 'node:assert';
 import { Client } from 'pg';
-import type { LocalCluster } from '../cluster/local-cluster.ts';
+
+export interface Served {
+  /** Of the replicas, in their order. */
+  readonly pgwirePorts: readonly number[];
+}
 
 export class ReplicaClients {
-  private readonly cluster: LocalCluster;
+  private readonly cluster: Served;
   private readonly clients: Client[] = [];
 
-  constructor(cluster: LocalCluster) {
+  constructor(cluster: Served) {
     this.cluster = cluster;
   }
 
@@ -31,14 +35,17 @@ export class ReplicaClients {
     return client;
   }
 
+  /** What this replica's own PostgreSQL has. */
+  async rowsAt(replica: number, sql: string): Promise<unknown[]> {
+    const client = await this.connect(replica);
+    const { rows } = await client.query(sql);
+    await client.end();
+    return rows;
+  }
+
   /** What each replica's own PostgreSQL has, which is the same: the rows of one. */
   async equalEverywhere(sql: string): Promise<unknown[]> {
-    const all: unknown[][] = [];
-    for (const replica of this.cluster.pgwirePorts.keys()) {
-      const client = await this.connect(replica);
-      all.push((await client.query(sql)).rows);
-      await client.end();
-    }
+    const all = await Promise.all(this.replicas.map((replica) => this.rowsAt(replica, sql)));
     for (const other of all.slice(1)) deepStrictEqual(other, all[0]);
     return all[0]!;
   }

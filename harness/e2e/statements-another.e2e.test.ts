@@ -5,39 +5,26 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ServedGroup } from '../cluster/served-group.ts';
+import { ReplicaClients } from './replica-clients.ts';
 
 let group: ServedGroup;
+let clients: ReplicaClients;
 
 beforeAll(async () => {
   // Its log goes as soon as it has come to half of that.
   group = await ServedGroup.found({ payload: 'statements', bounds: { logBytesMax: 4 * 1024 * 1024 } });
+  clients = new ReplicaClients(group);
 }, 240_000);
 
 afterAll(async () => {
+  await clients?.end();
   await group?.stop();
 }, 60_000);
 
-async function connect(id: string): Promise<Client> {
-  const user = 'barista';
-  const at = { host: '127.0.0.1', port: group.pgwirePort(id) };
-  const client = new Client({ ...at, user, password: user, database: user });
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
-}
-
-async function rowsAt(id: string, sql: string): Promise<unknown[]> {
-  const client = await connect(id);
-  const { rows } = await client.query(sql);
-  await client.end();
-  return rows;
-}
-
 it('a replica without a database has the copy of another where the log has been purged', async () => {
-  const client = await connect('r1');
+  const client = await clients.connect(0);
   await client.query('CREATE TABLE t (n serial PRIMARY KEY, v int)');
   const isPurged = async (): Promise<boolean> => ((await group.status('r3'))?.log?.purgedTo ?? 0) > 0;
   for (let n = 0; !(await isPurged()); n += 1) {
@@ -53,8 +40,9 @@ it('a replica without a database has the copy of another where the log has been 
   expect(log).toContain('a copy of another replica is here');
   await client.query('INSERT INTO t (v) VALUES (2)');
   await group.settled();
-  const all = await rowsAt('r1', 'SELECT * FROM t ORDER BY n');
-  expect(await rowsAt('r3', 'SELECT * FROM t ORDER BY n')).toEqual(all);
-  expect(await rowsAt('r3', 'SELECT last_value FROM t_n_seq')).toEqual([{ last_value: String(all.length) }]);
-  await client.end();
+  const all = await clients.rowsAt(0, 'SELECT * FROM t ORDER BY n');
+  expect(await clients.rowsAt(2, 'SELECT * FROM t ORDER BY n')).toEqual(all);
+  expect(await clients.rowsAt(2, 'SELECT last_value FROM t_n_seq')).toEqual([
+    { last_value: String(all.length) },
+  ]);
 }, 300_000);

@@ -5,35 +5,23 @@
  */
 import { connect as netConnect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ServedGroup } from '../cluster/served-group.ts';
+import { ReplicaClients } from './replica-clients.ts';
 
 let group: ServedGroup;
+let clients: ReplicaClients;
 
 beforeAll(async () => {
   group = await ServedGroup.found({ payload: 'statements', bounds: { statementSecondsMax: 20 } });
+  clients = new ReplicaClients(group);
 }, 240_000);
 
 afterAll(async () => {
+  await clients?.end();
   await group?.stop();
 }, 60_000);
-
-async function connect(id: string): Promise<Client> {
-  const user = 'barista';
-  const at = { host: '127.0.0.1', port: group.pgwirePort(id) };
-  const client = new Client({ ...at, user, password: user, database: user });
-  client.on('error', () => undefined);
-  await client.connect();
-  return client;
-}
-
-const rowsAt = async (id: string, sql: string): Promise<unknown[]> => {
-  const client = await connect(id);
-  const { rows } = await client.query(sql);
-  await client.end();
-  return rows;
-};
 
 const endless = `DO $$ DECLARE n int := 0; BEGIN LOOP BEGIN LOOP n := (n + 1) % 1000; END LOOP; EXCEPTION WHEN query_canceled THEN n := 0; END; END LOOP; END $$`;
 
@@ -51,14 +39,11 @@ async function again(client: Client, sql: string): Promise<unknown[]> {
 
 async function equalEverywhere(): Promise<unknown[]> {
   await group.settled();
-  const all = await Promise.all(['r1', 'r2', 'r3'].map((id) => rowsAt(id, 'SELECT n, v FROM t ORDER BY n')));
-  expect(all[1]).toEqual(all[0]);
-  expect(all[2]).toEqual(all[0]);
-  return all[0] ?? [];
+  return clients.equalEverywhere('SELECT n, v FROM t ORDER BY n');
 }
 
 it('a statement that catches its cancel fails everywhere, and whoever waits behind it is served', async () => {
-  const [one, other] = [await connect('r1'), await connect('r2')];
+  const [one, other] = [await clients.connect(0), await clients.connect(1)];
   await one.query('CREATE TABLE t (n serial PRIMARY KEY, v int)');
   await other.query('INSERT INTO t (v) VALUES (1)');
   const sinceMs = performance.now();
@@ -70,12 +55,10 @@ it('a statement that catches its cancel fails everywhere, and whoever waits behi
   expect((await waits).rows).toEqual([{ n: 2 }]);
   expect(await again(one, 'SELECT count(*)::int AS n FROM t')).toEqual([{ n: 2 }]);
   expect(await equalEverywhere()).toMatchObject([{ v: 1 }, { v: 2 }]);
-  await one.end();
-  await other.end();
 }, 300_000);
 
 it('one in a block fails when its client cancels it, and what its block has done is gone', async () => {
-  const [one, other] = [await connect('r1'), await connect('r2')];
+  const [one, other] = [await clients.connect(0), await clients.connect(1)];
   await again(one, 'BEGIN');
   await one.query('INSERT INTO t (v) VALUES (3)');
   const cancelled = one
@@ -87,8 +70,6 @@ it('one in a block fails when its client cancels it, and what its block has done
   await again(one, 'ROLLBACK');
   await again(other, 'INSERT INTO t (v) VALUES (4)');
   expect(await equalEverywhere()).toMatchObject([{ v: 1 }, { v: 2 }, { v: 4 }]);
-  await one.end();
-  await other.end();
 }, 300_000);
 
 /** As psql does. */

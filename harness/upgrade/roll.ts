@@ -39,10 +39,7 @@ export async function roll(
   { previous, next }: { readonly previous: Build; readonly next: Build },
   say: (line: string) => void,
 ): Promise<RollReport> {
-  const ledger = await startLedger(
-    group.ids.map((id) => group.pgwirePort(id)),
-    workers,
-  );
+  const ledger = await startLedger(group.pgwirePorts, workers);
   const steps: Step[] = [];
   const step = async (id: string, build: Build): Promise<void> => {
     const done = await replace(group, id, build);
