@@ -184,13 +184,22 @@ function doors({ http }: ConfigParts): Broken[] {
 /** What would be taken, and do nothing. */
 function travelling(parts: ConfigParts): Broken[] {
   if (parts.payload !== 'statements') return [];
-  return (['archive', 'backup'] as const)
+  const idle: readonly Broken[] = (['archive', 'backup'] as const)
     .filter((key) => parts[key] !== undefined)
     .map((key) => ({
       keys: [[key], ['payload']],
       words: 'must not be given with payload: statements, where nothing does what it asks for yet',
     }));
+  return parts.postgres?.settings['default_transaction_isolation']?.toLowerCase() === 'serializable'
+    ? [...idle, serializableByDefault]
+    : [...idle];
 }
+
+const serializableByDefault: Broken = {
+  keys: [['postgres', 'settings', 'default_transaction_isolation'], ['payload']],
+  words:
+    'must not be serializable with payload: statements, where one such transaction is open at a time: roles, databases and sessions can be made so',
+};
 
 /** WAL is written by one PostgreSQL, whose replica must lead. */
 function ordering({ protocol, payload, peers, commitPoint }: ConfigParts): Broken[] {

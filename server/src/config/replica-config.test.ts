@@ -113,6 +113,19 @@ describe('replica configuration', () => {
     );
   });
 
+  it('SERIALIZABLE is not what all begin with where statements travel', () => {
+    const given = (level: string, payload: string): unknown => ({
+      ...minimal,
+      payload,
+      postgres: { settings: { default_transaction_isolation: level } },
+    });
+    expect(parseReplicaConfig(given('serializable', 'wal'), '/base').payload).toBe('wal');
+    expect(parseReplicaConfig(given('repeatable read', 'statements'), '/base').payload).toBe('statements');
+    expect(errorOf(given('SERIALIZABLE', 'statements'))).toContain(
+      'postgres.settings.default_transaction_isolation: must not be serializable with payload: statements',
+    );
+  });
+
   it.each(['paxos', 'primary'])('WAL, which one PostgreSQL writes, does not go with %s', (protocol) => {
     expect(parseReplicaConfig(minimal, '/base').protocol).toBe('multi-paxos');
     expect(errorOf({ ...minimal, protocol })).toContain(

@@ -147,6 +147,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
   const database = new StatementDatabaseHealth({
     postgres,
+    timers,
     logger,
     onUp: (slot, isCopy) => {
       protocol.restored(slot, isCopy);

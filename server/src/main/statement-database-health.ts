@@ -1,5 +1,7 @@
 /** Whether a replica's PostgreSQL that executes statements is there, and what is told of it. */
 import type { Logger } from 'pino';
+import type { Timers } from '../ports/clock.ts';
+import { pause } from '../payload/pause.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
 import type { InexactReason, StatementExecutor, StartOutcome } from '../payload/statements/executor.ts';
 import type { StatementDatabase } from '../replica/statements/statement-replica.ts';
@@ -9,12 +11,16 @@ import type { StartedPostgres, StatementPostgres } from './statement-database.ts
 export interface DatabaseHealthOptions {
   readonly postgres: StatementPostgres;
   readonly logger: Logger;
+  readonly timers: Pick<Timers, 'after'>;
   /** It holds everything up to the slot. `isCopy`: it is one of what stays in every log. */
   readonly onUp: (slot: Slot, isCopy: boolean) => void;
   readonly onDown: () => void;
   /** Something was executed, in so many milliseconds. */
   readonly onExecuted: (ms: number) => void;
 }
+
+/** So long what is being executed may take yet when the replica is stopped. */
+const underWayMsMax = 3_000;
 
 /** A copy with which PostgreSQL does not start so often is of no use. */
 const startsMax = 3;
@@ -46,7 +52,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
 
   /** Of one life of the database: PostgreSQL is started before it. */
   executor(make: (postgres: StartedPostgres) => Promise<StatementExecutor>): StatementExecutor {
-    const { postgres, onUp, onExecuted } = this.options;
+    const { postgres, timers, onUp, onExecuted } = this.options;
+    let underWay: Promise<void> = Promise.resolve();
     let inner: StatementExecutor | null = null;
     return {
       start: async (): Promise<StartOutcome> => {
@@ -75,7 +82,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
       },
       execute: async (slot, operation) => {
         const sinceMs = performance.now();
-        await inner?.execute(slot, operation);
+        underWay = inner?.execute(slot, operation) ?? Promise.resolve();
+        await underWay;
         this.executed += 1;
         onExecuted(performance.now() - sinceMs);
       },
@@ -95,6 +103,9 @@ export class StatementDatabaseHealth implements StatementDatabase {
       factsOf: (session) => inner?.factsOf(session) ?? null,
       stop: async () => {
         this.isUp = false;
+        await Promise.race([underWay.catch(() => undefined), pause(timers, underWayMsMax)]);
+        // What is open or under way may have drawn numbers of sequences, and a PostgreSQL that is shut down in order keeps them.
+        if (inner !== null && !(await inner.rest().catch(() => false))) await postgres.distrusted();
         await inner?.stop();
       },
     };

@@ -38,6 +38,8 @@ export interface StatementPostgres {
   forget(): Promise<void>;
   /** It was found to be exact: what a crash may have done to it counts no more. */
   trusted(): Promise<void>;
+  /** However it is shut down: the next start takes it for crashed. */
+  distrusted(): Promise<void>;
 }
 
 /** `isAfterCrash`: it was not shut down in order before. `copy`: it is one, of which nothing was gone on from yet; its sequences are set. */
@@ -111,6 +113,7 @@ export async function openStatementPostgres(
       await rm(crashed, { force: true });
     },
     trusted: () => rm(crashed, { force: true }),
+    distrusted: () => writeDurably(crashed, ''),
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(

@@ -206,6 +206,23 @@ describe('transactions that are SERIALIZABLE', () => {
     await feed.sql('b', 'COMMIT');
   });
 
+  it.each([
+    [['BEGIN', `SET TRANSACTION_ISOLATION = U&'\\0053ERIALIZABLE'`, skew, 'COMMIT']],
+    [['BEGIN', `SET transaction_isolation = U&'\\0053ERIALIZABLE'`, 'SELECT count(*) FROM s', 'COMMIT']],
+    [["SET default_transaction_isolation = U&'\\0053ERIALIZABLE'; COMMIT; INSERT INTO s VALUES (9)"]],
+  ])('cannot be begun in disguise: %s', async (texts) => {
+    for (const text of texts.slice(0, -1)) expect(await feed.sql('b', text)).toMatch(/ T$/);
+    expect(await feed.sql('b', texts.at(-1)!)).toMatch(/!0A000 I$/);
+    expect(await feed.sql('b', 'SELECT count(*) FROM s WHERE n = 9')).toBe('(0) SELECT 1 I');
+    await feed.sql('b', 'RESET default_transaction_isolation');
+  });
+
+  it('are known as such where a setting says so in disguise', async () => {
+    await feed.sql('b', "SET default_transaction_isolation = U&'\\0053ERIALIZABLE'");
+    expect(await feed.sql('b', skew)).toBe('INSERT 0 1 I');
+    await feed.sql('b', 'RESET default_transaction_isolation');
+  });
+
   it('that wait are given up when their client cancels', async () => {
     await feed.sql('a', begin);
     expect(await feed.sql('b', begin)).toBe('waits');

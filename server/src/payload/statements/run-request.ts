@@ -35,6 +35,20 @@ export type RequestOutcome =
   | { readonly code: 'done'; readonly result: OperationResult }
   | { readonly code: 'waits'; readonly holders: ReadonlySet<number> };
 
+/** `text`: the request's. `stillOpen`: transactions of others. `isSerializable`: that of the request may be (serializable.ts). */
+export interface Circumstances {
+  readonly text: string;
+  readonly stillOpen: number;
+  readonly isSerializable: boolean;
+}
+
+/** `open`: transactions behind it. */
+interface Advanced {
+  readonly open: number;
+  readonly seqs: string;
+  readonly isSerializable: boolean;
+}
+
 /** Statements that PostgreSQL does not run with others in one transaction; a procedure that ends its transaction. */
 const needsToBeAlone: ReadonlySet<string> = new Set(['25001', '2D000']);
 const customNamesMax = 100;
@@ -61,15 +75,13 @@ export class RunRequest {
     return this.step;
   }
 
-  /** `text`: the request's. `stillOpen`: transactions of others. */
   async run(
     session: ClientSession,
     request: RequestOperation,
-    text: string,
-    stillOpen: number,
+    circumstances: Circumstances,
   ): Promise<RequestOutcome> {
     try {
-      return await this.attempt(session, request, text, stillOpen);
+      return await this.attempt(session, request, circumstances);
     } catch (error) {
       if (!(error instanceof Error && error.name === 'SessionEnded')) throw error;
       const { lastWords } = this.options.runner;
@@ -105,15 +117,17 @@ export class RunRequest {
   private async attempt(
     session: ClientSession,
     request: RequestOperation,
-    text: string,
-    stillOpen: number,
+    { text, stillOpen, isSerializable }: Circumstances,
   ): Promise<RequestOutcome> {
     const { memory, runner, ahead } = this.options;
     const column = `barista_${this.slot}`;
     const { status, rules, statements, portals } = session;
     const advance: Advance = {
       column,
-      call: (goesOn) => this.call(column, stillOpen + (goesOn ? 1 : 0), memory.seqs(session, request.seq)),
+      call: (goesOn) => {
+        const open = stillOpen + (goesOn ? 1 : 0);
+        return this.call(column, { open, seqs: memory.seqs(session, request.seq), isSerializable });
+      },
     };
     const plan = planRequest(request.bytes, { status, rules, statements, portals, advance });
     if (plan.code === 'refused') {
@@ -163,10 +177,10 @@ export class RunRequest {
     return { code: 'done', result };
   }
 
-  private call(column: string, open: number, seqs: string): string {
+  private call(column: string, { open, seqs, isSerializable }: Advanced): string {
     const pointer = { slot: this.slot, step: this.nextStep(), open };
     const proof = this.options.database.sign(pointer, seqs);
-    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${seqs}','${proof}') AS "${column}"`;
+    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${seqs}',${isSerializable},'${proof}') AS "${column}"`;
   }
 
   private async runAlone(

@@ -307,7 +307,8 @@ export class SerialExecutor implements StatementExecutor {
       return;
     }
     const text = textOf(request);
-    const isSerializable = mayBeSerializable(session, text);
+    const isSerializable =
+      (session.status !== 'I' && session.isSerializable) || mayBeSerializable(session, text);
     const holders = isSerializable ? this.sessions.serializableBeside(session) : noSessions;
     if (holders.size > 0) return this.park(slot, session, request, { holders, isForEnd: true });
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
@@ -321,7 +322,10 @@ export class SerialExecutor implements StatementExecutor {
     }
     if (call?.isNamed === true) session.calls.begin(call, seq);
     this.running = session;
-    const outcome = await this.within(run, this.runs.run(session, request, text, stillOpen));
+    const outcome = await this.within(
+      run,
+      this.runs.run(session, request, { text, stillOpen, isSerializable }),
+    );
     this.running = null;
     if (session.mayUnwelcome && session.status === 'I') {
       session.mayUnwelcome = false;
@@ -329,7 +333,7 @@ export class SerialExecutor implements StatementExecutor {
     }
     if (outcome.code === 'waits')
       return this.park(slot, session, request, { holders: outcome.holders, isForEnd: false });
-    session.isSerializable = session.status !== 'I' && (session.isSerializable || isSerializable);
+    session.isSerializable = session.status !== 'I' && isSerializable;
     await this.finish(slot, session, request, outcome.result);
   }
 

@@ -12,7 +12,7 @@ import { functionsSql } from './own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 4';
+const version = 'barista statements 5';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -37,12 +37,17 @@ CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, oper
 REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone, pg_barista.statement_held FROM PUBLIC;
 
 -- Within the client's transaction, at its end. Only where that has written.
-DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, text);
-CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs text, proof text) RETURNS void
+DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, text), pg_barista.advance(bigint, int, int, text, text);
+CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs text, is_serial boolean, proof text) RETURNS void
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
   secret text;
 BEGIN
+  -- Nobody waited for its end.
+  IF NOT is_serial AND current_setting('transaction_isolation') = 'serializable' THEN
+    RAISE EXCEPTION 'SERIALIZABLE has to be asked for by that word under payload: statements' USING ERRCODE = '0A000',
+      HINT = 'Write BEGIN ISOLATION LEVEL SERIALIZABLE, or set default_transaction_isolation in a request of its own.';
+  END IF;
   IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN; END IF;
   SELECT value INTO STRICT secret FROM pg_barista.statement_secret;
   IF proof IS DISTINCT FROM encode(sha256(convert_to(secret || ' ' || slot || ' ' || step || ' ' || still_open || ' ' || seqs, 'UTF8')), 'hex') THEN

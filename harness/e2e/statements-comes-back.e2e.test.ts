@@ -1,5 +1,5 @@
 /**
- * A replica under `payload: statements` whose database is gone, in a group whose log does not begin with slot 1 any more: it has the copy that another replica keeps, and executes the log from there.
+ * A replica under `payload: statements` that comes back: stopped in order while a transaction was open, whose numbers it draws again; without its database, in a group whose log does not begin with slot 1 any more, where it has the copy that another replica keeps, and executes the log from there.
  *
  * Real processes, a real driver.
  */
@@ -22,6 +22,21 @@ afterAll(async () => {
   await clients?.end();
   await group?.stop();
 }, 60_000);
+
+it('a replica that was stopped with a transaction open draws the same numbers again', async () => {
+  const client = await clients.connect(0);
+  await client.query('CREATE TABLE drawn (n serial PRIMARY KEY, v int)');
+  await client.query('INSERT INTO drawn (v) VALUES (1)');
+  await client.query('BEGIN');
+  await client.query('INSERT INTO drawn (v) VALUES (2), (3)');
+  await group.end('r3');
+  await client.query('INSERT INTO drawn (v) VALUES (4)');
+  group.start('r3');
+  await client.query('COMMIT');
+  await group.settled();
+  expect(await clients.equalEverywhere('SELECT * FROM drawn ORDER BY n')).toHaveLength(4);
+  await clients.equalEverywhere('SELECT last_value FROM drawn_n_seq');
+}, 300_000);
 
 it('a replica without a database has the copy of another where the log has been purged', async () => {
   const client = await clients.connect(0);
