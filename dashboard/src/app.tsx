@@ -1,17 +1,18 @@
 /** The page: takes the store's state, owns what the reader has picked, and lays the views out. */
-import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import type { ClusterStatus, FaultRequest } from '../../server/src/api/status.ts';
-import { useNow, useSystemDark, useTheme } from './components/hooks.ts';
+import { useSystemDark, useTheme } from './components/hooks.ts';
 import { Panel } from './components/panel.tsx';
+import { RunProvider, useMoment, useSelected } from './components/run.tsx';
 import { ServerAway } from './components/server-away.tsx';
 import { Toasts, useToasts } from './components/toasts.tsx';
-import { postFault, type SendFault } from './live/api.ts';
-import type { DashboardStore } from './live/store.ts';
 import { findLeader, freshStatus, isIsolated, messageOf, roleOf } from './model/cluster-view.ts';
 import type { SlotRange } from './model/event-text.ts';
 import { spellRequest } from './model/fault-text.ts';
 import { wipeLosesQuorum } from './model/members-view.ts';
 import { payloadOf, protocolTitle } from './model/protocol-view.ts';
+import type { SendFault } from './run/requests.ts';
+import type { RunStore } from './run/run-store.ts';
 import { Banner, CheckBanner } from './views/banner.tsx';
 import { Latency, Throughput } from './views/charts.tsx';
 import { EventList } from './views/event-list.tsx';
@@ -26,8 +27,8 @@ import { Topology } from './views/topology.tsx';
 import type { Link } from './views/topology.tsx';
 import './app.css';
 
-export function App({ store }: { readonly store: DashboardStore }) {
-  const state = useSyncExternalStore(store.subscribe, store.get);
+export function App({ store }: { readonly store: RunStore }) {
+  const state = useSelected(store, (view) => view.state);
   const [theme, setTheme] = useTheme();
   const systemDark = useSystemDark();
   const [toasts, showToast] = useToasts();
@@ -55,78 +56,76 @@ export function App({ store }: { readonly store: DashboardStore }) {
   }, [away]);
   const sendFault = useCallback<SendFault>(
     (request: FaultRequest) => {
-      void postFault(request, asked.current.signal).then((outcome) =>
-        outcome.ok ? showToast('good', spellRequest(request)) : showToast('bad', outcome.error.message),
-      );
+      void store.source.requests
+        ?.fault(request, asked.current.signal)
+        .then((outcome) =>
+          outcome.ok ? showToast('good', spellRequest(request)) : showToast('bad', outcome.error.message),
+        );
     },
-    [showToast],
+    [store, showToast],
   );
 
   return (
-    <ServerAway value={away}>
-      <TopBar
-        cluster={cluster}
-        connection={state.connection}
-        leader={leader}
-        rates={rates}
-        theme={theme}
-        onTheme={setTheme}
-        onFault={sendFault}
-      />
-      <main className="page" data-offline={away}>
-        <CheckBanner check={cluster?.check ?? null} />
-        <Banner connection={state.connection} cluster={cluster} leader={leader} onRetry={store.retryNow} />
-        {cluster === null ? (
-          <Waiting lost={away} />
-        ) : (
-          <>
-            <Cards
-              cluster={cluster}
-              ids={ids}
-              leader={leader}
-              receivedAtMs={state.clusterAtMs}
-              onFault={sendFault}
-            />
-            <div className="middle">
-              <Panel title="Links" className="links-panel">
-                <div className="links-body">
-                  <Topology
+    <RunProvider value={store}>
+      <ServerAway value={away ? 'The server does not answer' : null}>
+        <TopBar
+          cluster={cluster}
+          connection={state.connection}
+          leader={leader}
+          rates={rates}
+          theme={theme}
+          onTheme={setTheme}
+          onFault={sendFault}
+        />
+        <main className="page" data-offline={away}>
+          <CheckBanner check={cluster?.check ?? null} />
+          <Banner connection={state.connection} cluster={cluster} leader={leader} onRetry={store.retryNow} />
+          {cluster === null ? (
+            <Waiting lost={away} />
+          ) : (
+            <>
+              <Cards
+                cluster={cluster}
+                ids={ids}
+                leader={leader}
+                receivedAtMs={state.clusterAtMs}
+                onFault={sendFault}
+              />
+              <div className="middle">
+                <Panel title="Links" className="links-panel">
+                  <div className="links-body">
+                    <Topology cluster={cluster} leader={leader} selected={link} onSelect={setLink} />
+                    <LinkEditor cluster={cluster} selected={link} onSelect={setLink} onFault={sendFault} />
+                  </div>
+                </Panel>
+                <div className="middle-right">
+                  <LogStrips
                     cluster={cluster}
-                    getState={store.get}
+                    trace={trace}
                     leader={leader}
-                    selected={link}
-                    onSelect={setLink}
+                    selected={slots}
+                    onSelect={setSlots}
                   />
-                  <LinkEditor cluster={cluster} selected={link} onSelect={setLink} onFault={sendFault} />
-                </div>
-              </Panel>
-              <div className="middle-right">
-                <LogStrips
-                  cluster={cluster}
-                  trace={trace}
-                  leader={leader}
-                  selected={slots}
-                  onSelect={setSlots}
-                />
-                <div className="pair">
-                  <Throughput rates={rates} ids={ids} themeKey={themeKey} />
-                  <Latency rates={rates} ids={ids} payload={payload} themeKey={themeKey} />
+                  <div className="pair">
+                    <Throughput rates={rates} ids={ids} themeKey={themeKey} />
+                    <Latency rates={rates} ids={ids} payload={payload} themeKey={themeKey} />
+                  </div>
                 </div>
               </div>
-            </div>
-            <Members cluster={cluster} heard={trace.verify} ids={ids} />
-            <div className="pair pair-wide">
-              <div className="stack">
-                <SqlConsole ids={ids} leader={leader} silentKey={silentKey} isLeaderless={isLeaderless} />
-                {payload === 'statements' ? null : <OpenTransactions trace={trace} leader={leader} />}
+              <Members cluster={cluster} heard={trace.verify} ids={ids} />
+              <div className="pair pair-wide">
+                <div className="stack">
+                  <SqlConsole ids={ids} leader={leader} silentKey={silentKey} isLeaderless={isLeaderless} />
+                  {payload === 'statements' ? null : <OpenTransactions trace={trace} leader={leader} />}
+                </div>
+                <EventList trace={trace} ids={ids} onSelect={setSlots} />
               </div>
-              <EventList trace={trace} ids={ids} onSelect={setSlots} />
-            </div>
-          </>
-        )}
-      </main>
-      <Toasts toasts={toasts} />
-    </ServerAway>
+            </>
+          )}
+        </main>
+        <Toasts toasts={toasts} />
+      </ServerAway>
+    </RunProvider>
   );
 }
 
@@ -139,7 +138,7 @@ interface CardsProps {
 }
 
 const Cards = memo(function Cards({ cluster, ids, leader, receivedAtMs, onFault }: CardsProps) {
-  const now = useNow(200);
+  const now = useMoment(200);
   const sinceMs = Math.max(0, now - receivedAtMs);
   return (
     <section className="cards" aria-label="Replicas">

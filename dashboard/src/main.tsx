@@ -3,7 +3,8 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { applyTheme, storedTheme } from './components/hooks.ts';
-import { openStore } from './live/store.ts';
+import { liveSource } from './live/live-source.ts';
+import { openRun } from './run/run-store.ts';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/components.css';
@@ -12,7 +13,7 @@ import './styles/components.css';
 applyTheme(storedTheme());
 
 const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
-const store = openStore(`${scheme}//${location.host}/api/stream`);
+const store = openRun(liveSource(`${scheme}//${location.host}/api/stream`));
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -6,13 +6,13 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icon.tsx';
-import { useServerAway } from './server-away.tsx';
+import { useWhyAway } from './server-away.tsx';
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly tone?: 'normal' | 'danger' | 'primary' | 'plain';
   readonly icon?: IconName;
   readonly children?: ReactNode;
-  /** It asks the server for something, so it is off while that one is away. */
+  /** It asks for something, so it is off while nothing can be asked. */
   readonly asksServer?: boolean;
   readonly ref?: Ref<HTMLButtonElement>;
   readonly 'data-testid'?: string;
@@ -27,8 +27,9 @@ export function Button({
   onClick,
   ...rest
 }: ButtonProps) {
-  const away = useServerAway() && asksServer;
-  const off = disabled || away;
+  const whyAway = useWhyAway();
+  const why = asksServer ? whyAway : null;
+  const off = disabled || why !== null;
   return (
     <button
       type="button"
@@ -36,7 +37,7 @@ export function Button({
       data-tone={tone}
       title={children === undefined ? rest['aria-label'] : undefined}
       {...rest}
-      {...(away && { title: 'The server does not answer' })}
+      {...(why !== null && { title: why })}
       aria-disabled={off}
       onClick={off ? undefined : onClick}
     >

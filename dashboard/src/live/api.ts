@@ -3,35 +3,16 @@
  */
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
-
-export interface ApiError {
-  readonly code: string;
-  readonly message: string;
-}
-
-export type FaultOutcome = { readonly ok: true } | { readonly ok: false; readonly error: ApiError };
-
-export interface SqlResult {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** PostgreSQL's command tag, such as `INSERT 0 1`. */
-  readonly command: string;
-  readonly durationMs: number;
-  /** There were more rows than the server sends. */
-  readonly truncated: boolean;
-}
-
-/** `code` is the SQLSTATE; `position` counts characters of the statement from 1. */
-export interface SqlError {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly position?: number;
-}
-
-export type SqlOutcome =
-  | { readonly ok: true; readonly result: SqlResult }
-  | { readonly ok: false; readonly error: SqlError };
+import type {
+  ApiError,
+  FaultOutcome,
+  RunRequests,
+  SlotOutcome,
+  SqlError,
+  SqlOutcome,
+  SqlResult,
+  VerifyOutcome,
+} from '../run/requests.ts';
 
 /** A restart waits for its replica to end: 12 s at most. */
 const faultMs = 20_000;
@@ -90,21 +71,12 @@ function errorIn(answer: unknown): SqlError | null {
     : noSense;
 }
 
-/** Sends a fault, and tells the person what came of it. */
-export type SendFault = (request: FaultRequest) => void;
-
-/** `signal` gives it up: a server that has not begun with it by then leaves it. */
-export async function postFault(request: FaultRequest, signal?: AbortSignal): Promise<FaultOutcome> {
+async function postFault(request: FaultRequest, signal?: AbortSignal): Promise<FaultOutcome> {
   const error = errorIn(await ask('/api/fault', { body: request, timeoutMs: faultMs, signal }));
   return error === null ? { ok: true } : { ok: false, error };
 }
 
-export type VerifyOutcome =
-  | { readonly ok: true; readonly result: VerifyResult }
-  | { readonly ok: false; readonly error: ApiError };
-
-/** Takes as long as the replicas need to read all their data. */
-export async function postVerify(repair: boolean): Promise<VerifyOutcome> {
+async function postVerify(repair: boolean): Promise<VerifyOutcome> {
   const answer = await ask('/api/verify', { body: { repair }, timeoutMs: verifyMs });
   const error = errorIn(answer);
   if (error !== null) return { ok: false, error };
@@ -114,7 +86,7 @@ export async function postVerify(repair: boolean): Promise<VerifyOutcome> {
     : { ok: false, error: noSense };
 }
 
-export async function runSql(replica: string, sql: string): Promise<SqlOutcome> {
+async function runSql(replica: string, sql: string): Promise<SqlOutcome> {
   const answer = await ask('/api/sql', { body: { replica, sql }, timeoutMs: sqlMs });
   const error = errorIn(answer);
   if (error !== null) return { ok: false, error };
@@ -124,12 +96,7 @@ export async function runSql(replica: string, sql: string): Promise<SqlOutcome> 
     : { ok: false, error: noSense };
 }
 
-export type SlotOutcome =
-  | { readonly ok: true; readonly answer: SlotAnswer }
-  | { readonly ok: false; readonly error: ApiError };
-
-/** What a slot holds. `signal` gives it up; the outcome is of no use then. */
-export async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOutcome> {
+async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOutcome> {
   const answer = await ask(`/api/log/${slot}`, { timeoutMs: slotMs, signal });
   const error = errorIn(answer);
   if (error !== null) return { ok: false, error };
@@ -138,3 +105,10 @@ export async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOu
     ? { ok: true, answer: found as SlotAnswer }
     : { ok: false, error: noSense };
 }
+
+export const serverRequests: RunRequests = {
+  fault: postFault,
+  sql: runSql,
+  slot: getSlot,
+  verify: postVerify,
+};

@@ -1,7 +1,7 @@
 /** The buttons that break one replica. Each has its place for ever: what cannot be done now is off, so that nothing slides under the pointer. */
 import type { ClusterReplica } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
-import type { SendFault } from '../live/api.ts';
+import type { SendFault } from '../run/requests.ts';
 import { WipeMenu } from './wipe-menu.tsx';
 
 interface CardActionsProps {

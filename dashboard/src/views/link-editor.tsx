@@ -9,7 +9,7 @@ import { faultsByLink, spellFault } from '../model/cluster-view.ts';
 import { mirrored, sameFault, withAmount } from '../model/link-fault.ts';
 import type { Parts } from '../model/link-fault.ts';
 import { linkKey } from '../model/trace-model.ts';
-import type { SendFault } from '../live/api.ts';
+import type { SendFault } from '../run/requests.ts';
 import type { Link } from './topology.tsx';
 import './link-editor.css';
 

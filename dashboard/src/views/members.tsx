@@ -4,7 +4,7 @@ import type { ClusterStatus, VerifyResult } from '../../../server/src/api/status
 import { Button } from '../components/button.tsx';
 import { Panel } from '../components/panel.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
-import { postVerify } from '../live/api.ts';
+import { useRequests } from '../components/run.tsx';
 import { describeVerify } from '../model/event-text.ts';
 import { incarnationName, replicaOf } from '../model/incarnation.ts';
 import { newestMembership } from '../model/members-view.ts';
@@ -35,15 +35,19 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
   const newer =
     heard !== null && (own.state === 'idle' || (own.state === 'done' && heard.slot > own.result.slot));
   const compared: Compared = newer ? { state: 'done', result: heard } : own;
+  const requests = useRequests();
   const compare = (repair: boolean): void => {
+    if (requests === null) return;
     setOwn({ state: 'running' });
-    void postVerify(repair).then((outcome) =>
-      setOwn(
-        outcome.ok
-          ? { state: 'done', result: outcome.result }
-          : { state: 'failed', message: outcome.error.message },
-      ),
-    );
+    void requests
+      .verify(repair)
+      .then((outcome) =>
+        setOwn(
+          outcome.ok
+            ? { state: 'done', result: outcome.result }
+            : { state: 'failed', message: outcome.error.message },
+        ),
+      );
   };
   return (
     <Panel

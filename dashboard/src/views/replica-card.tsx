@@ -10,7 +10,7 @@ import { memberRole } from '../model/members-view.ts';
 import { protocolFacts, roleHints } from '../model/protocol-view.ts';
 import { walView } from '../model/wal-view.ts';
 import type { WalView } from '../model/wal-view.ts';
-import type { SendFault } from '../live/api.ts';
+import type { SendFault } from '../run/requests.ts';
 import { CardActions } from './card-actions.tsx';
 import { RecoverySteps } from './recovery-steps.tsx';
 import './replica-card.css';

@@ -5,10 +5,10 @@ import { Button } from '../components/button.tsx';
 import { readStored, writeStored } from '../components/hooks.ts';
 import { Icon } from '../components/icon.tsx';
 import { Panel } from '../components/panel.tsx';
+import { useRequests } from '../components/run.tsx';
 import { Segmented } from '../components/segmented.tsx';
 import { useServerAway } from '../components/server-away.tsx';
-import { runSql } from '../live/api.ts';
-import type { SqlOutcome } from '../live/api.ts';
+import type { SqlOutcome } from '../run/requests.ts';
 import { parseHistory, remember } from '../model/sql-history.ts';
 import type { HistoryItem } from '../model/sql-history.ts';
 import { SqlResultView } from './sql-result.tsx';
@@ -63,12 +63,13 @@ export const SqlConsole = memo(function SqlConsole({
   const [history, setHistory] = useState<readonly HistoryItem[]>(() => parseHistory(readStored(historyKey)));
   const replica = chosen ?? ids[0] ?? '';
   const away = useServerAway();
+  const requests = useRequests();
   const busy = run !== null && run.outcome === null;
 
   const execute = async (): Promise<void> => {
-    if (away || busy || sql.trim() === '' || replica === '') return;
+    if (requests === null || away || busy || sql.trim() === '' || replica === '') return;
     setRun({ sql, replica, outcome: null });
-    const outcome = await runSql(replica, sql);
+    const outcome = await requests.sql(replica, sql);
     setRun({ sql, replica, outcome });
     setHistory((current) => {
       const next = remember(current, { sql, replica, outcome: summaryOf(outcome), failed: !outcome.ok });

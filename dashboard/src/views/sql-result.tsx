@@ -1,7 +1,7 @@
 /* oxlint-disable react/no-array-index-key -- columns and rows have no identity but their place; names may repeat */
 /** What a statement gave: rows, a command tag, or PostgreSQL's error with its SQLSTATE and the place that it points at. */
 import { formatCount, formatMs } from '../components/format.ts';
-import type { SqlError, SqlOutcome, SqlResult } from '../live/api.ts';
+import type { SqlError, SqlOutcome, SqlResult } from '../run/requests.ts';
 import { locate } from '../model/sql-history.ts';
 
 interface SqlResultViewProps {

@@ -12,7 +12,7 @@ import { quorumOf } from '../model/members-view.ts';
 import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
-import type { SendFault } from '../live/api.ts';
+import type { SendFault } from '../run/requests.ts';
 import { CheckFigure } from './check-figure.tsx';
 import './top-bar.css';
 

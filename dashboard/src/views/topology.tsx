@@ -2,12 +2,11 @@
 import { memo } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { ClusterReplica, ClusterStatus, LinkFault } from '../../../server/src/api/status.ts';
-import { useNow } from '../components/hooks.ts';
+import { useMoment, useRun } from '../components/run.tsx';
 import { linkShape, ringPositions } from '../layout/ring.ts';
 import type { Point } from '../layout/ring.ts';
 import { describeFault, faultsByLink, healthOf, spellFault } from '../model/cluster-view.ts';
 import { eventClockUs } from '../model/dashboard-state.ts';
-import type { DashboardState } from '../model/dashboard-state.ts';
 import { isBusy, linkKey } from '../model/trace-model.ts';
 import './topology.css';
 
@@ -23,22 +22,15 @@ export interface Link {
 
 interface TopologyProps {
   readonly cluster: ClusterStatus;
-  /** Read now and then, for what goes over the links: not a reason to draw all of it again each time. */
-  readonly getState: () => DashboardState;
   readonly leader: string | null;
   readonly selected: Link | null;
   readonly onSelect: (link: Link | null) => void;
 }
 
-export const Topology = memo(function Topology({
-  cluster,
-  getState,
-  leader,
-  selected,
-  onSelect,
-}: TopologyProps) {
-  const now = useNow(lookMs);
-  const state = getState();
+export const Topology = memo(function Topology({ cluster, leader, selected, onSelect }: TopologyProps) {
+  const now = useMoment(lookMs);
+  // Read now and then, for what goes over the links: not a reason to draw all of it again each time.
+  const { state } = useRun().get();
   const nowUs = eventClockUs(state, now);
   const { replicas } = cluster;
   const isLive = state.connection.kind === 'open';

@@ -5,7 +5,7 @@ import type { FaultRequest } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { itemForKey } from '../components/menu-keys.ts';
 import { useServerAway } from '../components/server-away.tsx';
-import type { SendFault } from '../live/api.ts';
+import type { SendFault } from '../run/requests.ts';
 import './wipe-menu.css';
 
 type Wipe = Extract<FaultRequest, { readonly action: 'wipe' }>;
