@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { learnReply } from './step.ts';
-import { at, ballot, command, OnePaxos, r1, r2, r3 } from './testing/one-paxos.ts';
+import { at, ballot, command, emptyPaxosLog, OnePaxos, r1, r2, r3 } from './testing/one-paxos.ts';
 
 const status = { kind: 'Status', commitPoint: at(0) } as const;
 
@@ -65,6 +65,34 @@ describe('Min', () => {
       done: 2,
       purgedTo: 0,
     });
+  });
+});
+
+describe('what is told to be done', () => {
+  const told = (core: OnePaxos): readonly number[] => {
+    core.tick(100);
+    return [...new Set(core.sent('Status').map(({ message }) => message.done))];
+  };
+
+  it('is found in the log as decided by a restart, so that others forget nothing which an older copy of the database needs', () => {
+    const core = new OnePaxos();
+    for (const client of ['a', 'b', 'c']) core.choose(client);
+    core.input({ kind: 'Applied', slot: at(3), durableSlot: at(3) });
+    const recorded = core.records.flatMap((record) => (record.kind === 'commitPoint' ? [record.slot] : []));
+    expect(recorded.at(-1)).toBe(2);
+    expect(told(core)).toEqual([2]);
+    core.propose('d');
+    expect(told(core)).toEqual([2]);
+    core.flush();
+    expect(told(core)).toEqual([3]);
+  });
+
+  it('may be what a restart has found', () => {
+    const core = new OnePaxos({}, { ...emptyPaxosLog, commitPoint: at(5) });
+    core.input({ kind: 'Restored', slot: at(7) });
+    expect(told(core)).toEqual([5]);
+    core.flush();
+    expect(told(core)).toEqual([7]);
   });
 });
 

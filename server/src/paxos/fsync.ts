@@ -14,7 +14,9 @@ export function fsync(run: PaxosRun, seq: number): void {
   while (count < state.pending.length && state.pending[count]!.seq <= seq) count += 1;
   if (count === 0) return;
   const flushed = state.pending.splice(0, count);
-  state.durableSeq = flushed[count - 1]!.seq;
+  const last = flushed[count - 1]!;
+  state.durableSeq = last.seq;
+  state.durableCommitPoint = last.commitPoint;
   const heldBack = flushed.flatMap((item) => item.heldBack);
   for (const item of heldBack) {
     if (item.kind === 'send') run.effects.push(item);

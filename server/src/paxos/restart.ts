@@ -40,6 +40,7 @@ export function createPaxosState(
     durableSeq: 0,
     pending: [],
     recordedCommitPoint: recovered.commitPoint,
+    durableCommitPoint: start,
     done: 0 as Slot,
     databaseAt: 0 as Slot,
     known: new Map(),

@@ -19,9 +19,12 @@ export type Body<Message = PaxosMessage> = Message extends PaxosMessage
   ? Omit<Message, 'group' | 'done'>
   : never;
 
-/** Whatever is said, it says what this replica has done, too. */
-export function messageOf({ config, done }: PaxosState, body: Body): PaxosMessage {
-  return { group: config.group, done, ...body };
+/**
+ * Whatever is said, it says what this replica has done, too; but nothing that a restart would find in its log and not know to be decided. Others forget what all have done,
+ * and a database that goes on from an older copy needs it once more: a vote alone would not do then.
+ */
+export function messageOf({ config, done, durableCommitPoint }: PaxosState, body: Body): PaxosMessage {
+  return { group: config.group, done: minSlot(done, durableCommitPoint), ...body };
 }
 
 export function send(run: PaxosRun, to: ReplicaId, body: Body): void {
@@ -42,7 +45,7 @@ export function persist(run: PaxosRun, record: LogRecord, heldBack: readonly Hel
   }
   const seq = state.nextSeq;
   state.nextSeq += 1;
-  state.pending.push({ seq, records: 1, heldBack: [...heldBack] });
+  state.pending.push({ seq, records: 1, commitPoint: state.recordedCommitPoint, heldBack: [...heldBack] });
   run.effects.push({ kind: 'persist', seq, records });
   return seq;
 }

@@ -69,6 +69,8 @@ export interface PendingPersist {
   readonly seq: number;
   /** Without commit points. */
   readonly records: number;
+  /** As the log has it then. */
+  readonly commitPoint: Slot;
   readonly heldBack: HeldBack[];
 }
 
@@ -96,6 +98,8 @@ export interface PaxosState {
   durableSeq: number;
   readonly pending: PendingPersist[];
   recordedCommitPoint: Slot;
+  /** A restart would find it in the log. */
+  durableCommitPoint: Slot;
 
   /** In this replica's database, durably. */
   done: Slot;
