@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import { ConfigError } from '../config/replica-config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
 import { runListBackups, runVerifyBackup } from './admin/backups-command.ts';

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import type { JsonShape } from '../shapes/json-shape.ts';
 import { allowedWords } from '../shapes/words.ts';
 import { replicaConfigSchema } from './config-schema.ts';
-import { ConfigError, loadReplicaConfig, parseReplicaConfig } from './replica-config.ts';
+import { ConfigError } from './config-error.ts';
+import { loadReplicaConfig, parseReplicaConfig } from './replica-config.ts';
 
 const member = (id: string, port: number) => ({
   id,

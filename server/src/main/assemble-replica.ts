@@ -4,7 +4,7 @@
  * Decides nothing and starts nothing: `start` of the replica does. Parts that need each other both ways are given functions that ask for the other when it is needed.
  */
 import type { Logger } from 'pino';
-import { reservedUsers } from '../adapters/postgres/founding.ts';
+import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { Archiving } from '../payload/wal/archiving.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';

@@ -5,7 +5,7 @@
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { openHeldRunsFile } from '../adapters/held-runs-file.ts';
-import { reservedUsers } from '../adapters/postgres/founding.ts';
+import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
 import { openStatementDatabase } from '../adapters/postgres/statements/own-database.ts';
 import { systemClock } from '../adapters/system-clock.ts';

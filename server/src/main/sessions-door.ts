@@ -1,5 +1,5 @@
 /** The door for SQL clients whose statements travel, open before there is a replica behind it: while this one waits to be let into its group, clients are told so. */
-import { reservedUsers } from '../adapters/postgres/founding.ts';
+import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import type {
   SessionId,
   SharedSession,

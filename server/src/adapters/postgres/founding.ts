@@ -5,6 +5,7 @@
  */
 import type { Client } from 'pg';
 import { connectPg, quoteIdentifier, quoteLiteral } from './pg-client.ts';
+import { reservedUsers } from './reserved-users.ts';
 
 export interface FoundingOptions {
   readonly socketDir: string;
@@ -15,9 +16,6 @@ export interface FoundingOptions {
   /** A role and a database that are there are left as they are. */
   readonly keeps?: boolean;
 }
-
-/** Roles that may not log in through the gateway. */
-export const reservedUsers: readonly string[] = ['postgres'];
 
 /** @throws Error if the name of the role is one of PostgreSQL's own */
 export async function prepareFounding({

@@ -6,7 +6,7 @@ import {
   SECTOR_BYTES,
   segmentName,
 } from './layout.ts';
-import { createSegmentLogOn, openSegmentLogOn } from './segment-log.ts';
+import { createSegmentLogOn, openSegmentLogOn } from './segment-log-on.ts';
 import { createFaultyDirectory, type FaultyDirectory } from './testing/faulty-directory.ts';
 import { create, open, segmentBytes } from './testing/small-segments.ts';
 

@@ -10,7 +10,7 @@ import {
   voteOf,
 } from '../../ports/testing/log-store-contract.ts';
 import { HEADER_BLOCK_BYTES, SECTOR_BYTES } from './layout.ts';
-import { createSegmentLogOn } from './segment-log.ts';
+import { createSegmentLogOn } from './segment-log-on.ts';
 import { createFaultyDirectory } from './testing/faulty-directory.ts';
 import { create, open, segmentBytes } from './testing/small-segments.ts';
 

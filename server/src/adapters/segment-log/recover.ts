@@ -21,7 +21,7 @@ import {
   type SegmentHeader,
 } from './layout.ts';
 import type { RecordSummary } from './record-codec.ts';
-import type { SegmentDirectory, SegmentFile } from './segment-file.ts';
+import type { SegmentDirectory, SegmentFile } from './segment-directory.ts';
 import { firstNonZero, scanSegment, type Damage, type SegmentScan } from './segment-scan.ts';
 import { SPARE_NAME, writeZeros, type Segment } from './segment-set.ts';
 import { createSlotIndex, type SlotIndex } from './slot-index.ts';

@@ -7,7 +7,7 @@ import type { LogStore } from '../../ports/log-store.ts';
 import { ballotOf, group, newLogOf, slotOf } from '../../ports/testing/log-store-contract.ts';
 import { Random } from '../../ports/testing/random.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
-import { createSegmentLogOn, openSegmentLogOn, type SegmentLogOptions } from './segment-log.ts';
+import { createSegmentLogOn, openSegmentLogOn, type SegmentLogOptions } from './segment-log-on.ts';
 import { commandOf } from './testing/records.ts';
 import { SimulatedDisk } from './testing/simulated-disk.ts';
 import { segmentBytes } from './testing/small-segments.ts';

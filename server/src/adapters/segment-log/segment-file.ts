@@ -1,36 +1,10 @@
-/**
- * The little that the segment log needs of a file system, as a port of its own, so that tests can tear, slow and fail writes.
- *
- * Invariants of an implementation:
- * - `write` resolves only when all its bytes are on stable storage; if it rejects, any part of them may be there.
- * - No call blocks the event loop.
- */
+/** The file system of the machine, as the segment log uses it (segment-directory.ts). */
 import { constants, write } from 'node:fs';
 import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { syncPath } from '../file-system.ts';
-
-export interface SegmentFile {
-  size(): Promise<number>;
-  write(data: Uint8Array, position: number): Promise<void>;
-  /** Reads into `into` from `position`; returns the bytes read, fewer only at the end of the file. */
-  read(into: Uint8Array, position: number): Promise<number>;
-  /** Makes durable what an earlier process may have left in the system's cache. */
-  sync(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface SegmentDirectory {
-  readonly path: string;
-  list(): Promise<string[]>;
-  create(name: string): Promise<SegmentFile>;
-  open(name: string): Promise<SegmentFile>;
-  rename(from: string, to: string): Promise<void>;
-  remove(name: string): Promise<void>;
-  /** Makes created, renamed and removed names durable. */
-  sync(): Promise<void>;
-}
+import type { SegmentDirectory, SegmentFile } from './segment-directory.ts';
 
 // macOS keeps O_DSYNC data in the drive's cache; there only fdatasync, which Node turns into F_FULLFSYNC, is enough.
 const SYNC_AFTER_WRITE = process.platform === 'darwin';

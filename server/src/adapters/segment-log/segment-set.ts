@@ -14,7 +14,7 @@ import {
   segmentSeed,
   type SegmentHeader,
 } from './layout.ts';
-import type { SegmentDirectory, SegmentFile } from './segment-file.ts';
+import type { SegmentDirectory, SegmentFile } from './segment-directory.ts';
 
 /** What is not yet a segment; removed when the log is opened. */
 export const SPARE_NAME = 'next.tmp';

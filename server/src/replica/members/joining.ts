@@ -5,11 +5,11 @@
  * Invariants: one nonce for its whole life, so asking twice is asking once; an answer for another nonce is not for this life; at most one request leaves each period.
  * A crash at any moment is harmless: the next life draws another nonce, and gets the next incarnation.
  */
-import { randomBytes } from 'node:crypto';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { MemberAddress } from '../../multipaxos/types/members.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { ControlMessage, JoinReply } from '../../ports/control.ts';
+import { drawnName } from '../../ports/drawn-name.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';
 
@@ -38,6 +38,8 @@ export interface JoiningOptions {
   readonly transport: Pick<Transport, 'sendControl' | 'connected'>;
   readonly timers: Timers;
   readonly periodMs?: number;
+  /** Tells this attempt to be let in from any other. Default: drawn at random. */
+  readonly nonce?: string;
   /** What it waits for has changed. */
   readonly onMessage: (message: string) => void;
 }
@@ -57,7 +59,7 @@ interface Heard {
 export const joiningTooReason = 'it has no log either';
 
 export class Joining {
-  readonly nonce = randomBytes(12).toString('hex');
+  readonly nonce: string;
   /** What it waits for. */
   message = 'This replica has no log, and asks the others to let it in.';
   private readonly options: JoiningOptions;
@@ -69,6 +71,7 @@ export class Joining {
 
   constructor(options: JoiningOptions) {
     this.options = options;
+    this.nonce = options.nonce ?? drawnName(12);
   }
 
   /** Resolves with null if it is stopped before. */

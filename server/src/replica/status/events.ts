@@ -3,7 +3,6 @@
  *
  * Invariant: what comes with every range of WAL costs next to nothing while nobody listens to it.
  */
-import { randomBytes } from 'node:crypto';
 import {
   isFrequent,
   type ApplyTraceEvent,
@@ -14,6 +13,7 @@ import {
 } from '../../api/events.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { CoreTraceEvent, TraceLevel } from '../../multipaxos/types/trace.ts';
+import { drawnName } from '../../ports/drawn-name.ts';
 
 type Layered =
   | ({ readonly layer: 'consensus' } & CoreTraceEvent)
@@ -48,7 +48,7 @@ export interface EventStamp {
 
 function stampOfThisProcess(): EventStamp {
   // hrtime is CLOCK_MONOTONIC.
-  return { run: randomBytes(6).toString('hex'), nowUs: () => Number(process.hrtime.bigint() / 1000n) };
+  return { run: drawnName(6), nowUs: () => Number(process.hrtime.bigint() / 1000n) };
 }
 
 export class ReplicaEvents {

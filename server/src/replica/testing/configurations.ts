@@ -1,5 +1,6 @@
 /** Replicas of tests: their addresses, their configuration files, and the configuration of a group that they founded. */
-import { parseReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
+import { checkConfig } from '../../config/check-config.ts';
+import type { ReplicaConfig } from '../../config/replica-config.ts';
 import type { ReplicaConfigInput } from '../../config/config-schema.ts';
 import type { Configuration, MemberAddress } from '../../multipaxos/types/members.ts';
 import type { GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
@@ -25,7 +26,7 @@ export function configOf(
   ids: readonly ReplicaId[],
   changes: Partial<ReplicaConfigInput> = {},
 ): ReplicaConfig {
-  return parseReplicaConfig(
+  return checkConfig(
     {
       group: testGroup,
       id,
@@ -38,7 +39,7 @@ export function configOf(
       verify: { everyMinutes: 0 },
       ...changes,
     },
-    '/',
+    { baseDir: '/', source: 'configuration', readSecret: () => '' },
   );
 }
 

@@ -67,6 +67,8 @@ export class MemberProcess {
   onProposed: () => void = () => undefined;
   private readonly machine: ProcessMachine;
   private readonly logger;
+  /** As long as one that is drawn. */
+  private readonly nonce: string;
 
   constructor(machine: ProcessMachine, stamp: EventStamp) {
     this.machine = machine;
@@ -75,6 +77,7 @@ export class MemberProcess {
     this.server = new ModelServer(postgres, this.timers);
     this.directory = new ModelDirectory(postgres.disk, this.timers, random);
     this.transport = network.transport(config.id, this.timers);
+    this.nonce = stamp.run.repeat(2);
     this.events = new ReplicaEvents(memberName(config.id, 0), stamp);
     this.logger = pino({ level: logLevel, name: config.id, base: null });
     this.tracker = new RecoveryTracker({
@@ -117,6 +120,7 @@ export class MemberProcess {
       transport,
       timers,
       onMessage: () => undefined,
+      nonce: this.nonce,
     });
     this.joining = joining;
     transport.onControl((from, message) => joining.onControl(from, message));

@@ -3,13 +3,12 @@
  *
  * Responsible for: the lives of the replica's process, of PostgreSQL and of the machine, and what survives each. What a replica does is the product's own code.
  */
-import { createHash } from 'node:crypto';
 import type { IdleTimer } from '../../adapters/segment-log/group-writer.ts';
 import {
   createSegmentLogOn,
   openSegmentLogOn,
   type SegmentLogOptions,
-} from '../../adapters/segment-log/segment-log.ts';
+} from '../../adapters/segment-log/segment-log-on.ts';
 import { SimulatedDisk } from '../../adapters/segment-log/testing/simulated-disk.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
@@ -24,6 +23,7 @@ import {
   type ModelPostgresOptions,
 } from '../../payload/wal/testing/model-postgres.ts';
 import type { LogStore, NewLog } from '../../ports/log-store.ts';
+import { nameOf } from '../../ports/testing/name-of.ts';
 import type { Random } from '../../ports/testing/random.ts';
 import { ProcessTime, type SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import type { Replica } from '../replica.ts';
@@ -171,7 +171,7 @@ export class MemoryMember {
       logLevel,
     };
     // As long for every life as in the product: proposals are named after it, and so the log is as long.
-    const run = createHash('sha256').update(`${this.id} ${this.lives}`).digest('hex').slice(0, 12);
+    const run = nameOf(`${this.id} ${this.lives}`);
     const process = new MemberProcess(machine, { run, nowUs });
     this.process = process;
     if (onEvent !== undefined) process.events.subscribe(onEvent, 'all');

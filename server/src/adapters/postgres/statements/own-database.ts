@@ -10,7 +10,7 @@ import type {
 } from '../../../ports/statement-database.ts';
 import { errorResponse } from '../../../pgwire/backend-messages.ts';
 import { socketPort } from '../data-directory.ts';
-import { reservedUsers } from '../founding.ts';
+import { reservedUsers } from '../reserved-users.ts';
 import { connectPg } from '../pg-client.ts';
 import { hasStatementSchema, installStatementSchema, proofOf } from './own-schema.ts';
 import { openSession } from './session-connection.ts';

@@ -1,6 +1,6 @@
 /** What the segment log relies on in every SegmentDirectory, as one suite that the real file system and the simulated disks run against themselves. */
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SegmentDirectory, SegmentFile } from '../segment-file.ts';
+import type { SegmentDirectory, SegmentFile } from '../segment-directory.ts';
 
 export interface DirectoryFixture {
   readonly directory: SegmentDirectory;

@@ -3,7 +3,7 @@
  *
  * A write is on the disk when it resolves. `crashed` keeps of an unfinished one whichever sectors the caller picks, as a power cut does.
  */
-import type { SegmentDirectory, SegmentFile } from '../segment-file.ts';
+import type { SegmentDirectory, SegmentFile } from '../segment-directory.ts';
 
 const SECTOR_BYTES = 512;
 

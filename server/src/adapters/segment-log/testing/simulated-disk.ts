@@ -8,7 +8,7 @@
 import type { Timers } from '../../../ports/clock.ts';
 import type { Random } from '../../../ports/testing/random.ts';
 import { SECTOR_BYTES, segmentOfName } from '../layout.ts';
-import type { SegmentDirectory, SegmentFile } from '../segment-file.ts';
+import type { SegmentDirectory, SegmentFile } from '../segment-directory.ts';
 
 interface Inode {
   /** What a read finds. */

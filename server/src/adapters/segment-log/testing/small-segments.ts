@@ -1,7 +1,7 @@
 /** A log on a simulated disk, of segments so small that a test fills several. */
 import type { LogStore } from '../../../ports/log-store.ts';
 import { group, newLogOf } from '../../../ports/testing/log-store-contract.ts';
-import { createSegmentLogOn, openSegmentLogOn } from '../segment-log.ts';
+import { createSegmentLogOn, openSegmentLogOn } from '../segment-log-on.ts';
 import type { FaultyDirectory } from './faulty-directory.ts';
 
 export const segmentBytes = 16 * 1024;

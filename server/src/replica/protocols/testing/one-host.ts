@@ -8,7 +8,7 @@ import {
   createSegmentLogOn,
   openSegmentLogOn,
   type SegmentLogOptions,
-} from '../../../adapters/segment-log/segment-log.ts';
+} from '../../../adapters/segment-log/segment-log-on.ts';
 import { SimulatedDisk } from '../../../adapters/segment-log/testing/simulated-disk.ts';
 import type { ReplicaConfigInput } from '../../../config/config-schema.ts';
 import { ballotNone } from '../../../multipaxos/ballot.ts';
