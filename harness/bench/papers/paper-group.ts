@@ -15,6 +15,7 @@ export interface GroupKind {
   readonly protocol: 'multi-paxos' | 'paxos' | 'primary';
   readonly payload: 'wal' | 'statements';
   readonly commitPoint: 'piggyback' | 'synchronous' | 'asynchronous';
+  readonly groupCommit: 'gather' | 'adaptive';
   /** When a primary answers; of other protocols null. */
   readonly level: Level | null;
   readonly replicas: number;
@@ -37,7 +38,7 @@ const settleMs = 600_000;
 
 /** In `root`, which it leaves behind. @throws Error that says why it did not start */
 export async function startPaperGroup(kind: GroupKind, root: string): Promise<PaperGroup> {
-  const { protocol, payload, commitPoint, level, replicas, delayMs } = kind;
+  const { protocol, payload, commitPoint, groupCommit, level, replicas, delayMs } = kind;
   const cluster = await startCluster({
     bin: requireBuilt(ownCheckout),
     replicas,
@@ -50,6 +51,7 @@ export async function startPaperGroup(kind: GroupKind, root: string): Promise<Pa
       `--protocol=${protocol}`,
       ...(level === null ? [] : [`--replication=${level}`]),
       ...(commitPoint === 'piggyback' ? [] : [`--commit-point=${commitPoint}`]),
+      ...(groupCommit === 'gather' ? [] : [`--group-commit=${groupCommit}`]),
     ],
   });
   try {

@@ -11,6 +11,7 @@ const kind: GroupKind = {
   protocol: 'multi-paxos',
   payload: 'wal',
   commitPoint: 'piggyback',
+  groupCommit: 'gather',
   level: null,
   replicas: 3,
   delayMs: 0,

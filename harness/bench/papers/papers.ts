@@ -77,6 +77,7 @@ const group = (kind: Partial<GroupKind>, delayMs: number): GroupKind => ({
   protocol: 'multi-paxos',
   payload: 'statements',
   commitPoint: 'piggyback',
+  groupCommit: 'gather',
   level: null,
   replicas: 3,
   ...kind,
@@ -158,8 +159,11 @@ class PapersBench {
   /** low-overhead-paxos-replication.txt, figures 4 to 7. */
   commitPoint(): Promise<readonly YcsbResult[]> {
     const kinds = ['piggyback', 'synchronous', 'asynchronous'] as const;
+    const groupCommits = ['gather', 'adaptive'] as const;
     const subjects = (delayMs: number): readonly Subject[] =>
-      kinds.map((commitPoint) => group({ payload: 'wal', commitPoint }, delayMs));
+      kinds.flatMap((commitPoint) =>
+        groupCommits.map((groupCommit) => group({ payload: 'wal', commitPoint, groupCommit }, delayMs)),
+      );
     const each = this.options.delaysMs.flatMap((delayMs) =>
       subjects(delayMs).map((subject) => [subject, delayMs] as const),
     );
@@ -287,10 +291,11 @@ const orders = { 'multi-paxos': 'Multi-Paxos', paxos: 'Paxos', primary: 'Primary
 
 export function subjectLabel(subject: Subject): string {
   if (subject === null) return 'one PostgreSQL';
-  const { protocol, payload, commitPoint, level, replicas } = subject;
+  const { protocol, payload, commitPoint, groupCommit, level, replicas } = subject;
   if (level !== null) return `${level}, ${replicas === 2 ? 'one copy' : `${replicas - 1} copies`}`;
   const order = orders[protocol];
   const what = payload === 'wal' ? 'WAL' : 'statements';
   const told = commitPoint === 'piggyback' ? '' : `, commit point ${commitPoint}`;
-  return `${order}, ${what}, ${replicas} replica${replicas === 1 ? '' : 's'}${told}`;
+  const gathered = groupCommit === 'gather' ? '' : ', adaptive groups';
+  return `${order}, ${what}, ${replicas} replica${replicas === 1 ? '' : 's'}${told}${gathered}`;
 }

@@ -49,6 +49,8 @@ export interface ReplicaMeasures {
   readonly standby: StandbyLag | null;
   /** For how long the oldest of what this leader has proposed of its WAL has not been chosen; 0: nothing waits. */
   readonly choiceWaitMs: number;
+  /** So far apart this leader's groups begin; null: it does not lead, or `groupCommit` is `gather`. */
+  readonly groupIntervalMs: number | null;
 }
 
 /** `leader`: a session of this leader's own PostgreSQL; `tunnel`: passed on to the leader; `read`: at this replica's own standby; `statements`: one that exists at every replica. */
@@ -130,6 +132,7 @@ export const noReplicaMeasures: ReplicaMeasures = {
   peers: [],
   standby: null,
   choiceWaitMs: 0,
+  groupIntervalMs: null,
 };
 
 /** Of one that has no gateway for SQL clients. */

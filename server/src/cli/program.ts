@@ -5,7 +5,12 @@
  * What the commands do is handed in, so that it can be tested without doing it.
  */
 import { Command, Option } from 'commander';
-import { type CommitPointKind, commitPointKinds } from '../demo/layout.ts';
+import {
+  type CommitPointKind,
+  commitPointKinds,
+  type GroupCommitKind,
+  groupCommitKinds,
+} from '../demo/layout.ts';
 import { type Level, levels } from '../primary/types/effects.ts';
 import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
@@ -47,6 +52,7 @@ export interface DemoArguments {
   readonly electionTimeoutMs: number | null;
   /** Null: as a replica does by itself. */
   readonly commitPoint: CommitPointKind | null;
+  readonly groupCommit: GroupCommitKind | null;
   /** Null: the default of `primary.replication`. */
   readonly replication: Level | null;
   /** Null: that of the data directory, or files. */
@@ -165,6 +171,12 @@ function addDemo(program: Command, commands: Commands): void {
     )
     .addOption(
       new Option(
+        '--group-commit <how>',
+        'what a leader proposes together, with --payload wal: what comes while its log is written to, or within an interval that follows from how long replicas take to write (default: gather)',
+      ).choices(groupCommitKinds),
+    )
+    .addOption(
+      new Option(
         '--replication <level>',
         'with --protocol primary: where an operation is when its client is answered (default: majority)',
       ).choices(levels),
@@ -186,22 +198,24 @@ Ports: SQL clients on 7432, 7433...; peers on 7532, 7533...; dashboard on 8080; 
 A data directory that holds other things, and that no demo has made, is refused.
 ${exitCodesText}`,
     )
-    .action(({ zookeeper, electionTimeout, commitPoint, ...options }: DemoTyped, command: Command) =>
-      commands.demo({
-        ...options,
-        replicas: options.replicas ?? null,
-        port: options.port ?? null,
-        thriftPort: options.thriftPort ?? null,
-        pgBin: options.pgBin ?? null,
-        logBytesMax: options.logBytesMax ?? null,
-        clientsMax: options.clientsMax ?? null,
-        electionTimeoutMs: electionTimeout ?? null,
-        commitPoint: commitPoint ?? null,
-        replication: options.replication ?? null,
-        logStore: storeWish(options.logStore, zookeeper, command),
-        payload: options.payload ?? null,
-        protocol: options.protocol ?? null,
-      }),
+    .action(
+      ({ zookeeper, electionTimeout, commitPoint, groupCommit, ...options }: DemoTyped, command: Command) =>
+        commands.demo({
+          ...options,
+          replicas: options.replicas ?? null,
+          port: options.port ?? null,
+          thriftPort: options.thriftPort ?? null,
+          pgBin: options.pgBin ?? null,
+          logBytesMax: options.logBytesMax ?? null,
+          clientsMax: options.clientsMax ?? null,
+          electionTimeoutMs: electionTimeout ?? null,
+          commitPoint: commitPoint ?? null,
+          groupCommit: groupCommit ?? null,
+          replication: options.replication ?? null,
+          logStore: storeWish(options.logStore, zookeeper, command),
+          payload: options.payload ?? null,
+          protocol: options.protocol ?? null,
+        }),
     );
 }
 
@@ -218,9 +232,10 @@ type OptionalInDemo =
   | 'protocol';
 interface DemoTyped
   extends Partial<Pick<DemoArguments, OptionalInDemo>>,
-    Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'commitPoint' | 'logStore'> {
+    Omit<DemoArguments, OptionalInDemo | 'electionTimeoutMs' | 'commitPoint' | 'groupCommit' | 'logStore'> {
   readonly electionTimeout?: number;
   readonly commitPoint?: CommitPointKind;
+  readonly groupCommit?: GroupCommitKind;
   readonly logStore?: StoreWish['kind'];
   readonly zookeeper?: readonly string[];
 }

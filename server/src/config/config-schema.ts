@@ -148,6 +148,13 @@ const commitPoint = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('asynchronous'), everyMs: z.int().min(1).max(10_000).default(10) }),
 ]);
 
+const groupCommit = z.discriminatedUnion('kind', [
+  /** What comes while the log is being written to. */
+  z.strictObject({ kind: z.literal('gather') }),
+  /** What comes within an interval that follows from how long replicas take to write. */
+  z.strictObject({ kind: z.literal('adaptive'), firstMs: z.number().min(0).max(250).default(5) }),
+]);
+
 /** Only with `protocol: primary`. All members have the same. */
 const primary = z.strictObject({
   /** When a client is answered: docs/primary-and-copies.md says what each level may lose. */
@@ -303,6 +310,7 @@ export const replicaConfigSchema = z.strictObject({
   bounds: bounds.prefault({}),
   /** When a leader writes its commit point and tells the others. For comparisons: `piggyback` costs least. */
   commitPoint: commitPoint.prefault({ kind: 'piggyback' }),
+  groupCommit: groupCommit.prefault({ kind: 'gather' }),
   logStore: logStore.prefault({ kind: 'segment' }),
   snapshot: snapshot.prefault({}),
   /** Nothing is archived if absent. */

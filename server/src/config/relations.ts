@@ -32,6 +32,7 @@ export function relationProblems(parts: ConfigParts, broken: readonly Path[]): P
     ...access(parts),
     ...doors(parts),
     ...travelling(parts),
+    ...gathering(parts),
     ...ordering(parts),
     ...copies(parts),
   ];
@@ -200,6 +201,13 @@ const serializableByDefault: Broken = {
   words:
     'must not be serializable with payload: statements, where one such transaction is open at a time: roles, databases and sessions can be made so',
 };
+
+/** Where statements travel replicas gather those of their own clients. */
+function gathering({ payload, groupCommit }: ConfigParts): Broken[] {
+  if (payload !== 'statements' || groupCommit?.kind !== 'adaptive') return [];
+  const words = 'must be gather with payload: statements, whose operations replicas gather by themselves';
+  return [{ keys: [['groupCommit', 'kind'], ['payload']], words }];
+}
 
 /** WAL is written by one PostgreSQL, whose replica must lead. */
 function ordering({ protocol, payload, peers, commitPoint }: ConfigParts): Broken[] {

@@ -114,6 +114,18 @@ describe('replica configuration', () => {
     );
   });
 
+  it('groups by an interval go with WAL', () => {
+    const groupCommit = { kind: 'adaptive' };
+    expect(parseReplicaConfig(minimal, '/base').groupCommit).toEqual({ kind: 'gather' });
+    expect(parseReplicaConfig({ ...minimal, groupCommit }, '/base').groupCommit).toEqual({
+      kind: 'adaptive',
+      firstMs: 5,
+    });
+    expect(errorOf({ ...minimal, payload: 'statements', groupCommit })).toContain(
+      'groupCommit.kind: must be gather with payload: statements',
+    );
+  });
+
   it('SERIALIZABLE is not what all begin with where statements travel', () => {
     const given = (level: string, payload: string): unknown => ({
       ...minimal,

@@ -18,6 +18,9 @@ const peerPortOffset = 100;
 export const commitPointKinds = ['piggyback', 'synchronous', 'asynchronous'] as const;
 export type CommitPointKind = (typeof commitPointKinds)[number];
 
+export const groupCommitKinds = ['gather', 'adaptive'] as const;
+export type GroupCommitKind = (typeof groupCommitKinds)[number];
+
 export interface DemoOptions {
   readonly dataDir: string;
   readonly replicas: number;
@@ -40,6 +43,7 @@ export interface DemoOptions {
   readonly electionTimeoutMs: number | null;
   /** How the commit point is told; null: as a replica does by itself. */
   readonly commitPoint?: CommitPointKind | null;
+  readonly groupCommit?: GroupCommitKind | null;
   /** Only with `protocol: primary`; null: as a replica has it by itself. */
   readonly replication?: Level | null;
   readonly logStore: DemoStore;
@@ -154,6 +158,7 @@ export function replicaConfigOf(
     ...storeConfigOf(options.logStore, options),
     ...(options.electionTimeoutMs === null ? {} : { timings: timingsOf(options.electionTimeoutMs) }),
     ...(options.commitPoint == null ? {} : { commitPoint: { kind: options.commitPoint } }),
+    ...(options.groupCommit == null ? {} : { groupCommit: { kind: options.groupCommit } }),
     ...(options.replication == null ? {} : { primary: { replication: options.replication } }),
     bootstrap: demoUser,
     trace: { file: options.trace || options.check },

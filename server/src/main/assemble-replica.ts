@@ -21,6 +21,7 @@ import type { LinkFault } from '../api/status.ts';
 import { votersOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { Admin } from '../replica/admin.ts';
+import { groupIntervalOf } from '../replica/consensus/group-interval.ts';
 import { type CoreHost, coreHostOf } from '../replica/consensus/core-host.ts';
 import { HandOver } from '../replica/consensus/hand-over.ts';
 import { LeadershipState } from '../replica/consensus/leadership-state.ts';
@@ -139,6 +140,7 @@ export function assembleReplica(
     // Told while it is being put together, too: then there is nothing to take back yet.
     onRemoved: (why) => timers.soon(() => replica.onRemoved(why)),
   });
+  const groupInterval = groupIntervalOf(config, { leadership, transport, timers });
   const link = new PayloadLink({
     member,
     core,
@@ -147,6 +149,7 @@ export function assembleReplica(
     membership: () => membership,
     events,
     isTraced: config.trace.file,
+    groupIntervalMs: () => groupInterval?.ms ?? null,
     onProposed,
     onOpening: (ballot) => replica.opening(ballot),
     onReady: (ballot) => replica.ready(ballot),
@@ -390,6 +393,7 @@ export function assembleReplica(
     core,
     proposer,
     handOver,
+    groupInterval,
     leadership,
     payload,
     membership,

@@ -26,6 +26,8 @@ export interface PayloadHost {
   propose(payload: Uint8Array): ProposeResult;
   /** The log is being written to: what is proposed now is written behind that, and `room` says when it is over. */
   isWriting(): boolean;
+  /** So far apart what is proposed is to be, where it is not much; null: as far as the log is written to. */
+  groupIntervalMs(): number | null;
   /** What is in the database; up to `durableSlot` it survives a crash. */
   applied(slot: Slot, durableSlot: Slot): void;
   /** The database came up with everything up to `slot`, which this replica's log may not reach. */

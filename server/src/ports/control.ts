@@ -143,8 +143,8 @@ export interface Carried {
   readonly bytes: Uint8Array;
 }
 
-/** `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. `primary`: of a primary and its copies. */
-export type Channel = 'operations' | 'paxos' | 'digests' | 'primary';
+/** `persistence`: how long a group took to become durable. `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. `primary`: of a primary and its copies. */
+export type Channel = 'persistence' | 'operations' | 'paxos' | 'digests' | 'primary';
 
 export type ControlMessage =
   | JoinRequest

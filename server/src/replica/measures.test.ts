@@ -99,3 +99,20 @@ it('elections and hand-overs are counted where they happen', async () => {
   expect(measures(first).elections.leadershipsEnded).toMatchObject({ handedOver: 1 });
   expect(measures(second).elections).toMatchObject({ started: 1, won: 1 });
 });
+
+it('a leader whose groups adapt has an interval that follows from what it and the others take', async () => {
+  await group.stop();
+  group = new MemoryGroup({
+    replicas: 3,
+    seed: 3,
+    config: { groupCommit: { kind: 'adaptive', firstMs: 200 } },
+  });
+  client = new MemoryClient(group);
+  await group.begin();
+  expect(measures(leader()).groupIntervalMs).toBeLessThanOrEqual(200);
+  await write(20);
+  const { groupIntervalMs } = measures(leader());
+  expect(groupIntervalMs).toBeGreaterThan(0);
+  expect(groupIntervalMs).toBeLessThan(50);
+  for (const follower of followers()) expect(measures(follower).groupIntervalMs).toBeNull();
+});

@@ -20,6 +20,7 @@ import type { LogStore } from '../ports/log-store.ts';
 import type { Transport } from '../ports/transport.ts';
 import type { Admin } from './admin.ts';
 import type { CoreHost, CoreListener } from './consensus/core-host.ts';
+import type { GroupInterval } from './consensus/group-interval.ts';
 import type { HandOver, HandOverOutcome } from './consensus/hand-over.ts';
 import { leadershipReason } from './consensus/leadership-reason.ts';
 import type { LeadershipState } from './consensus/leadership-state.ts';
@@ -56,6 +57,8 @@ export interface ReplicaParts {
   readonly core: CoreHost;
   readonly proposer: Proposer;
   readonly handOver: HandOver;
+  /** Null: groups are what gathers while the log is written to. */
+  readonly groupInterval: GroupInterval | null;
   readonly leadership: LeadershipState;
   readonly payload: Payload;
   readonly membership: Membership;
@@ -152,7 +155,8 @@ export class Replica implements CoreListener {
     this.tellRoom();
   }
 
-  logIdle(): void {
+  logIdle(tookMs: number): void {
+    this.parts.groupInterval?.persisted(tookMs);
     this.tellRoom();
   }
 
@@ -291,6 +295,7 @@ export class Replica implements CoreListener {
         this.parts.handOver.handleAnswer(from, message);
         return;
       case 'Carried':
+        if (message.channel === 'persistence') this.parts.groupInterval?.take(message.bytes);
         return;
       default:
         message satisfies never;

@@ -227,6 +227,7 @@ export class PayloadReplica {
       commitPoint: () => this.known as Slot,
       isAwaited: () => this.leads !== 0 && this.payload?.context.wishes.leading === null,
       isWriting: () => false,
+      groupIntervalMs: () => null,
       configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
       propose: (payload) => this.propose(payload),
       applied: () => ifAlive(() => timers.soon(() => this.lead())),

@@ -133,6 +133,19 @@ export function registerMeasures(registry: Registry, look: Look): void {
       collect: choiceWait,
     }),
   );
+  const groupInterval = function (this: Gauge): void {
+    const { groupIntervalMs } = replica();
+    this.reset();
+    if (groupIntervalMs !== null) this.set(groupIntervalMs / 1000);
+  };
+  registry.registerMetric(
+    new Gauge({
+      name: 'barista_group_interval_seconds',
+      help: 'How far apart the groups of this leader begin, where that adapts (groupCommit)',
+      registers: [],
+      collect: groupInterval,
+    }),
+  );
 
   gauges(
     'barista_sessions',

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
+import type { Timers } from '../../ports/clock.ts';
+import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
 import type { WalStream } from '../../ports/database-server.ts';
 import type { ProposeResult } from '../payload.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
@@ -9,7 +11,14 @@ import { decodeWalEntry } from './wal-entry.ts';
 
 const leadership = ballot(3, 'r1');
 
-function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) {
+interface SetUp {
+  readonly entryBytesMax?: number;
+  readonly queueBytesMax?: number;
+  readonly groupIntervalMs?: () => number;
+  readonly timers?: Timers;
+}
+
+function setUp(more: SetUp = {}) {
   let isWriting = false;
   const ranges: { start: number; bytes: number }[] = [];
   const released: number[] = [];
@@ -22,7 +31,6 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
     from: lsn(1000),
     entryBytesMax: 1000,
     queueBytesMax: 500,
-    ...bounds,
     propose: (payload) => {
       if (answer !== 'proposed') return { code: answer };
       const entry = decodeWalEntry(payload);
@@ -32,10 +40,12 @@ function setUp(bounds: { entryBytesMax?: number; queueBytesMax?: number } = {}) 
       return { code: 'proposed', label: `x/${ranges.length}` };
     },
     isWriting: () => isWriting,
+    groupIntervalMs: () => null,
     onShipped: () => undefined,
     onReleased: () => undefined,
     onAgreed: (ms) => agreed.push(ms),
     timers: systemClock,
+    ...more,
   });
   const stream: WalStream = {
     report: (position: Lsn) => released.push(position),
@@ -225,5 +235,75 @@ describe('a shipper', () => {
     await turn();
     expect(ranges).toEqual([]);
     expect(released).toEqual([1000]);
+  });
+});
+
+describe('a shipper that has an interval', () => {
+  function begun() {
+    const time = new SimulatedTime();
+    let intervalMs = 4;
+    const parts = setUp({
+      timers: time,
+      groupIntervalMs: () => intervalMs,
+      entryBytesMax: 100_000,
+      queueBytesMax: 500_000,
+    });
+    return { ...parts, time, change: (ms: number) => (intervalMs = ms) };
+  }
+
+  it('proposes the first at once, and what comes within it when it is over', async () => {
+    const { ranges, take, time } = begun();
+    take(10);
+    await time.pass(0);
+    expect(ranges).toEqual([{ start: 1000, bytes: 10 }]);
+    for (let ms = 0; ms < 3; ms += 1) {
+      take(20);
+      await time.pass(1);
+    }
+    expect(ranges).toHaveLength(1);
+    await time.pass(1);
+    expect(ranges.slice(1)).toEqual([{ start: 1010, bytes: 60 }]);
+    // Nothing has come for longer than that.
+    await time.pass(10);
+    take(30);
+    await time.pass(0);
+    expect(ranges.slice(2)).toEqual([{ start: 1070, bytes: 30 }]);
+  });
+
+  it('does not wait for its end with what is much, nor longer than the interval is by then', async () => {
+    const { ranges, take, time, change } = begun();
+    take(10);
+    await time.pass(0);
+    take(64 * 1024);
+    await time.pass(0);
+    expect(ranges).toHaveLength(2);
+    change(1);
+    take(10);
+    await time.pass(1);
+    expect(ranges).toHaveLength(3);
+  });
+
+  it('waits though nothing of its own is on its way, and though the log is idle', async () => {
+    const { shipper, ranges, take, time } = begun();
+    take(10);
+    await time.pass(0);
+    shipper.chosen(lsn(1010));
+    take(10);
+    await time.pass(0);
+    shipper.ship();
+    expect(ranges).toHaveLength(1);
+    await time.pass(4);
+    expect(ranges).toHaveLength(2);
+  });
+
+  it('proposes nothing of what it has gathered once it is stopped', async () => {
+    const { shipper, ranges, take, time } = begun();
+    take(10);
+    await time.pass(0);
+    take(10);
+    await time.pass(1);
+    shipper.stop();
+    await time.pass(10);
+    expect(ranges).toHaveLength(1);
   });
 });

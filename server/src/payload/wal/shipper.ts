@@ -1,7 +1,7 @@
 /**
  * Proposes the WAL of this replica's primary in ranges, in order, and tells PostgreSQL what is chosen.
  *
- * Responsible for: gathering what one turn of the event loop brings, and what comes while a range is on its way and the log is being written to; its bounds, the window of the core, and back-pressure: a core that takes no more stops the reading of PostgreSQL's WAL. Belongs to one leadership.
+ * Responsible for: gathering what one turn of the event loop brings, and what comes while a range is on its way and the log is being written to, or within an interval; its bounds, the window of the core, and back-pressure: a core that takes no more stops the reading of PostgreSQL's WAL. Belongs to one leadership.
  * Invariants: ranges are proposed without a gap and in order, each once; nothing is reported that is not chosen with effect in this leadership; at most `queueBytesMax` wait, but for what one read has brought.
  */
 import type { Ballot, EntryLabel } from '../../multipaxos/types/names.ts';
@@ -24,11 +24,13 @@ export interface ShipperOptions {
   readonly propose: (payload: Uint8Array) => ProposeResult;
   /** The log is being written to. `ship` is called when that is over. */
   readonly isWriting: () => boolean;
+  /** So far apart groups begin at least, where they are not full earlier; null: as long as the log is written to. */
+  readonly groupIntervalMs: () => number | null;
   readonly onShipped: (label: EntryLabel, start: Lsn, chunks: readonly Buffer[]) => void;
   readonly onReleased: (start: Lsn, position: Lsn) => void;
   /** How long it took from proposing a range to its being chosen. */
   readonly onAgreed: (ms: number) => void;
-  readonly timers: Pick<Timers, 'soon' | 'nowMs'>;
+  readonly timers: Pick<Timers, 'soon' | 'after' | 'nowMs'>;
 }
 
 export class Shipper {
@@ -48,6 +50,8 @@ export class Shipper {
   private paused = false;
   private stopped = false;
   private resting = false;
+  private shippedAtMs = Number.NEGATIVE_INFINITY;
+  private stopGathering: (() => void) | null = null;
 
   constructor(options: ShipperOptions) {
     this.options = options;
@@ -127,15 +131,31 @@ export class Shipper {
       this.queuedBytes -= bytes;
       const start = this.next;
       this.next = (start + bytes) as Lsn;
-      this.proposed.push({ end: this.next, atMs: this.options.timers.nowMs() });
+      this.shippedAtMs = this.options.timers.nowMs();
+      this.proposed.push({ end: this.next, atMs: this.shippedAtMs });
       this.options.onShipped(result.label, start, chunks);
       this.resumeIfLow();
     }
   }
 
-  /** Never without a range of its own that is on its way: then nothing would have to call again. */
   private mayGather(): boolean {
-    return this.proposed.length > 0 && this.queuedBytes < gatheredBytesMax && this.options.isWriting();
+    if (this.queuedBytes >= gatheredBytesMax) return false;
+    const intervalMs = this.options.groupIntervalMs();
+    if (intervalMs !== null) return this.isWithin(intervalMs);
+    // Never without a range of its own that is on its way: then nothing would have to call again.
+    return this.proposed.length > 0 && this.options.isWriting();
+  }
+
+  /** What waits goes out when the interval is over. */
+  private isWithin(intervalMs: number): boolean {
+    const { timers } = this.options;
+    const leftMs = this.shippedAtMs + intervalMs - timers.nowMs();
+    if (leftMs <= 0) return false;
+    this.stopGathering ??= timers.after(leftMs, () => {
+      this.stopGathering = null;
+      this.ship();
+    });
+    return true;
   }
 
   /** At least one piece: none is longer than a page more than an entry may be (a walsender sends 128 KB at most). */
@@ -209,6 +229,7 @@ export class Shipper {
 
   stop(): void {
     this.stopped = true;
+    this.stopGathering?.();
     this.pieces = [];
     this.queuedBytes = 0;
     this.stream?.close();

@@ -71,8 +71,8 @@ export interface CoreListener {
   disbelieved(effect: EffectOf<'disbelieved'>): void;
   trace(event: CoreTraceEvent): void;
   traceLease(event: CoreLeaseEvent): void;
-  /** A group of records has become durable. */
-  logIdle(): void;
+  /** A group of records has become durable, in so many milliseconds. */
+  logIdle(tookMs: number): void;
   /** `null` when the log can be written again. */
   logTrouble(error: LogStoreError | null): void;
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
@@ -341,10 +341,12 @@ export class CoreHost {
       const group = this.waiting;
       this.waiting = [];
       const records = group.flatMap((item) => item.records);
+      const sinceMs = this.options.timers.nowMs();
       if (!(await this.append(records))) break;
+      const tookMs = this.options.timers.nowMs() - sinceMs;
       this.waitingBytes -= payloadBytes(records);
       this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });
-      this.listener?.logIdle();
+      this.listener?.logIdle(tookMs);
     }
     this.writing = false;
   }

@@ -21,6 +21,7 @@ export interface PayloadLinkOptions {
   readonly membership: () => Membership;
   readonly events: ReplicaEvents;
   readonly isTraced: boolean;
+  readonly groupIntervalMs: () => number | null;
   /** Whatever it proposed has a slot, or will have one. */
   readonly onProposed: () => void;
   readonly onOpening: (ballot: Ballot) => void;
@@ -61,6 +62,10 @@ export class PayloadLink implements PayloadHost {
 
   isWriting(): boolean {
     return this.options.core.isWriting;
+  }
+
+  groupIntervalMs(): number | null {
+    return this.options.groupIntervalMs();
   }
 
   applied(slot: Slot, durableSlot: Slot): void {

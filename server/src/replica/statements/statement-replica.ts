@@ -203,7 +203,13 @@ export class StatementReplica implements ProtocolListener {
   }
 
   measures(): ReplicaMeasures {
-    return { ...this.parts.protocol.measures(), handOvers: noHandOvers, standby: null, choiceWaitMs: 0 };
+    return {
+      ...this.parts.protocol.measures(),
+      handOvers: noHandOvers,
+      standby: null,
+      choiceWaitMs: 0,
+      groupIntervalMs: null,
+    };
   }
 
   async stop(): Promise<void> {

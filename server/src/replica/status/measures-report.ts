@@ -3,6 +3,7 @@ import type { PeerLag, ReplicaMeasures } from '../../api/measures.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { CoreHost } from '../consensus/core-host.ts';
+import type { GroupInterval } from '../consensus/group-interval.ts';
 import type { HandOver } from '../consensus/hand-over.ts';
 import type { LeadershipState } from '../consensus/leadership-state.ts';
 import type { DatabaseStatus } from './status-report.ts';
@@ -11,20 +12,30 @@ export interface MeasuredParts {
   readonly core: Pick<CoreHost, 'commitPoint' | 'peers' | 'chosenBytes'>;
   readonly leadership: Pick<LeadershipState, 'elections' | 'role'>;
   readonly handOver: Pick<HandOver, 'ends'>;
+  readonly groupInterval: Pick<GroupInterval, 'ms'> | null;
   readonly database: () => DatabaseStatus;
   readonly timers: { nowMs(): number };
 }
 
-export function measuresOf({ core, leadership, handOver, database, timers }: MeasuredParts): ReplicaMeasures {
+export function measuresOf({
+  core,
+  leadership,
+  handOver,
+  groupInterval,
+  database,
+  timers,
+}: MeasuredParts): ReplicaMeasures {
   const { standbyLag, oldestProposedAtMs } = database();
   // What has shipped is ended only after the leadership.
-  const waits = leadership.role === 'leader' && oldestProposedAtMs !== null;
+  const leads = leadership.role === 'leader';
+  const waits = leads && oldestProposedAtMs !== null;
   return {
     elections: leadership.elections.counts,
     handOvers: handOver.ends,
     peers: peersOf(core),
     standby: standbyLag,
     choiceWaitMs: waits ? Math.max(0, timers.nowMs() - oldestProposedAtMs) : 0,
+    groupIntervalMs: leads ? (groupInterval?.ms ?? null) : null,
   };
 }
 

@@ -40,6 +40,7 @@ const measured: Measures = {
     ],
     standby: { receivedBehindBytes: 10, flushedBehindBytes: 20, replayedBehindBytes: 30 },
     choiceWaitMs: 4,
+    groupIntervalMs: 1.5,
   },
   gateway: {
     sessions: { leader: 2, tunnel: 1, read: 0, statements: 0 },

@@ -72,6 +72,7 @@ function createShipper(context: LifeContext, { ballot, primary, from, wal }: Run
     queueBytesMax: shipQueueBytesMax,
     propose: (payload) => (context.leads(ballot) ? host.propose(payload) : { code: 'notLeader' }),
     isWriting: () => host.isWriting(),
+    groupIntervalMs: () => host.groupIntervalMs(),
     onShipped: (label, start, chunks) => {
       const end = chunks.reduce((at, chunk) => at + chunk.length, start as number) as Lsn;
       const committed = commits?.take(chunks) ?? [];

@@ -130,6 +130,7 @@ export class LifeFixture {
       commitPoint: () => this.commitPoint,
       isAwaited: () => this.isAwaited,
       isWriting: () => false,
+      groupIntervalMs: () => null,
       configuration: () => ({ version: 0, slot: 0 as Slot, members: [] }),
       propose: () => this.propose(),
       applied: () => undefined,
