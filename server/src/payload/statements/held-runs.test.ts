@@ -138,9 +138,7 @@ describe('a request that lasts too long', () => {
     const { start, pass, kinds } = setUp(['r1']);
     const one = await begun(start('r1'));
     const end = one.within(run, never).catch((error: unknown) => error);
-    await pass(9_000);
-    one.cancel(session);
-    await pass(2_000);
+    await pass(11_000);
     one.cancel('cd'.repeat(16));
     await pass(1_000);
     expect(kinds()).toEqual([]);
@@ -148,6 +146,34 @@ describe('a request that lasts too long', () => {
     expect(await end).toBeInstanceOf(RunHeldError);
     await pass(0);
     expect(kinds()).toEqual(['hold 5.0.0 r1']);
+  });
+});
+
+describe('a cancel that comes early', () => {
+  it('is not forgotten: the run is given up when it has lasted ten seconds', async () => {
+    const { start, pass, kinds } = setUp(['r1']);
+    const one = await begun(start('r1'));
+    const end = one.within(run, never).catch((error: unknown) => error);
+    await pass(2_000);
+    one.cancel(session);
+    await pass(7_500);
+    expect(kinds()).toEqual([]);
+    await pass(1_000);
+    expect(await end).toBeInstanceOf(RunHeldError);
+    await pass(0);
+    expect(kinds()).toEqual(['hold 5.0.0 r1']);
+  });
+
+  it('is not of the run behind it', async () => {
+    const { start, pass, kinds } = setUp(['r1']);
+    const one = await begun(start('r1'));
+    await one.within(
+      run,
+      Promise.resolve().then(() => one.cancel(session)),
+    );
+    void one.within({ ...run, turn: 1 }, never).catch(() => undefined);
+    await pass(30_000);
+    expect(kinds()).toEqual([]);
   });
 });
 

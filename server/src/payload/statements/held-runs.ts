@@ -74,6 +74,8 @@ interface Running {
   readonly giveUp: (error: Error) => void;
   isMarked: boolean;
   isHeld: boolean;
+  /** Its client wants its end: most say so once. */
+  isUnwanted: boolean;
 }
 
 const lookMs = 200;
@@ -157,7 +159,15 @@ export class HeldRuns {
     const last = this.record.held.length === 0 ? undefined : this.lastOf(run);
     const round = last === undefined ? 0 : last.run.round + 1;
     const sinceMs = this.options.timers.nowMs();
-    const running: Running = { run, round, sinceMs, giveUp, isMarked: false, isHeld: false };
+    const running: Running = {
+      run,
+      round,
+      sinceMs,
+      giveUp,
+      isMarked: false,
+      isHeld: false,
+      isUnwanted: false,
+    };
     this.running = running;
     try {
       const result = await Promise.race([work, promise]);
@@ -177,8 +187,8 @@ export class HeldRuns {
   cancel(session: string): void {
     const { running } = this;
     if (running === null || running.run.session !== session) return;
-    const ms = this.options.timers.nowMs() - running.sinceMs;
-    if (ms >= cancelMs && this.options.isWhole()) this.hold(running, ms);
+    running.isUnwanted = true;
+    this.look();
   }
 
   chosen(entries: readonly SlotEntry[]): void {
@@ -231,7 +241,8 @@ export class HeldRuns {
         running.giveUp(asError(error)),
       );
     }
-    if (ms >= longestMs * growth ** running.round && isWhole()) this.hold(running, ms);
+    const boundMs = running.isUnwanted ? cancelMs : longestMs * growth ** running.round;
+    if (ms >= boundMs && isWhole()) this.hold(running, ms);
   }
 
   /** From here on its end does not count. */
