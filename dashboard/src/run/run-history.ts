@@ -39,6 +39,8 @@ export class RunHistory {
   private keyframes: Keyframe[] = [{ behind: -1, state: initialState }];
   private events = 0;
   private newestState = initialState;
+  /** What was looked at last: what plays goes on from there. */
+  private looked: Keyframe | null = null;
 
   constructor(bounds: RunBounds = runBounds) {
     this.bounds = bounds;
@@ -79,10 +81,15 @@ export class RunHistory {
   stateAt(ms: number): DashboardState {
     const last = this.numberAt(ms);
     if (last === this.firstNumber + this.moments.length - 1) return this.newestState;
-    const from = this.keyframes.findLast(({ behind }) => behind <= last) ?? this.keyframes[0]!;
-    return this.moments
+    const keyframe = this.keyframes.findLast(({ behind }) => behind <= last) ?? this.keyframes[0]!;
+    const { looked } = this;
+    const from =
+      looked !== null && looked.behind <= last && looked.behind > keyframe.behind ? looked : keyframe;
+    const state = this.moments
       .slice(from.behind + 1 - this.firstNumber, last + 1 - this.firstNumber)
       .reduce(reduced, from.state);
+    this.looked = { behind: last, state };
+    return state;
   }
 
   /** The time of the next moment, or of the one before; null: there is none. */

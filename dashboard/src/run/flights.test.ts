@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names.ts';
+import type { TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
+import { ballot, consensus, other } from '../model/testing.ts';
+import { FlightLog } from './flights.ts';
+
+const accept = (firstSlot: number, round = 1): TraceMessage => ({
+  kind: 'Accept',
+  ballot: ballot(round, 'r1'),
+  firstSlot: firstSlot as Slot,
+  labels: ['a/1'],
+});
+
+/** In milliseconds of the events' clock, by the number. */
+function sends(seq: number, to: string, message: TraceMessage, from = 'r1'): TraceEvent {
+  return consensus({ seq, replica: from }, { name: 'Propose', sent: [{ to: to as ReplicaId, message }] });
+}
+
+function handles(seq: number, from: string, message: TraceMessage, at = 'r2'): TraceEvent {
+  return consensus({ seq, replica: at }, { name: 'HandleAccept', from: from as ReplicaId, message });
+}
+
+function flightsOf(...batches: readonly (readonly TraceEvent[])[]) {
+  const log = new FlightLog();
+  for (const batch of batches) log.add(batch);
+  return log.kept.map(({ from, to, leftUs, arrivedUs, isLost }) => ({ from, to, leftUs, arrivedUs, isLost }));
+}
+
+describe('flights', () => {
+  test('join both ends of a message, whichever is told first', () => {
+    const joined = [{ from: 'r1', to: 'r2', leftUs: 5_000, arrivedUs: 6_000, isLost: false }];
+    expect(flightsOf([sends(5, 'r2', accept(1)), handles(6, 'r1', accept(1))])).toEqual(joined);
+    expect(flightsOf([handles(6, 'r1', accept(1))], [sends(5, 'r2', accept(1))])).toEqual(joined);
+  });
+
+  test('are of replicas, whatever their incarnation', () => {
+    const [flight] = flightsOf([sends(5, 'r2.3', accept(1), 'r1.2'), handles(6, 'r1.2', accept(1), 'r2.3')]);
+    expect(flight).toEqual({ from: 'r1', to: 'r2', leftUs: 5_000, arrivedUs: 6_000, isLost: false });
+  });
+
+  test('tell messages apart by ballot and slots', () => {
+    const all = flightsOf([
+      sends(1, 'r2', accept(1)),
+      sends(2, 'r2', accept(1, 2)),
+      sends(3, 'r2', accept(2)),
+      handles(4, 'r1', accept(1, 2)),
+    ]);
+    expect(all.map(({ arrivedUs }) => arrivedUs)).toEqual([null, 4_000, null]);
+  });
+
+  test('are lost once one that left later has arrived', () => {
+    const all = flightsOf([
+      sends(1, 'r2', accept(1)),
+      sends(2, 'r3', accept(1)),
+      sends(3, 'r2', accept(2)),
+      handles(5, 'r1', accept(2)),
+    ]);
+    expect(all.map(({ isLost }) => isLost)).toEqual([true, false, false]);
+  });
+
+  test('are lost when they take too long, but those whose arrival nobody tells of', () => {
+    const heartbeat: TraceMessage = { kind: 'Heartbeat', ballot: ballot(1, 'r1') };
+    const all = flightsOf(
+      [sends(1, 'r2', accept(1)), sends(2, 'r2', heartbeat)],
+      [other({ seq: 5_000 }, { layer: 'operation', name: 'ReplicaStarted', pid: 1 })],
+    );
+    expect(all.map(({ isLost }) => isLost)).toEqual([true, false]);
+  });
+
+  test('know heartbeats from the lease alone, and no message twice', () => {
+    const told = { layer: 'lease', name: 'HandleHeartbeat', ballot: ballot(1, 'r1') };
+    const all = flightsOf([
+      other({ seq: 6, replica: 'r2' }, told),
+      sends(5, 'r2', accept(1)),
+      handles(6, 'r1', accept(1)),
+      other({ seq: 60, replica: 'r2' }, told),
+    ]);
+    expect(all.map(({ leftUs, arrivedUs }) => [leftUs, arrivedUs])).toEqual([
+      [5_000, 6_000],
+      [null, 60_000],
+    ]);
+  });
+
+  test('are found by the time that they were on their way', () => {
+    const log = new FlightLog();
+    log.add([sends(10, 'r2', accept(1)), handles(30, 'r1', accept(1)), sends(40, 'r2', accept(2))]);
+    const between = (from: number, to: number) =>
+      log.between(from * 1000, to * 1000).map(({ message }) => message?.firstSlot);
+    expect([between(0, 9), between(0, 10), between(15, 20), between(30, 40), between(41, 90)]).toEqual([
+      [],
+      [1],
+      [1],
+      [1, 2],
+      [],
+    ]);
+  });
+
+  test('are bounded, and the oldest go', () => {
+    const log = new FlightLog({ flightsMax: 100, flyingUsMax: 1_000_000 });
+    for (let seq = 1; seq <= 1_000; seq += 1) log.add([sends(seq, 'r2', accept(seq))]);
+    expect(log.kept.length).toBeLessThanOrEqual(110);
+    expect(log.kept.at(-1)?.message?.firstSlot).toBe(1_000);
+  });
+});

@@ -1,0 +1,219 @@
+/**
+ * Messages on their way between replicas, put together from both ends: an action's `sent`, and `from` with `message` of the action that handled it. Pure, but for what it gathers.
+ *
+ * Responsible for: joining the two by link, kind, ballot and slots, in order, whichever is told first; and for heartbeats that only the lease's events tell of. Does not know faults, nor how a message is drawn.
+ * Invariants: no message arrives twice; what is kept is bounded, and the oldest goes first.
+ */
+import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
+import { replicaOf } from '../model/incarnation.ts';
+
+export type FlightKind =
+  | 'prepare'
+  | 'promise'
+  | 'accept'
+  | 'accepted'
+  | 'heartbeat'
+  | 'acknowledgement'
+  | 'catchUp'
+  | 'reject';
+
+/**
+ * `leftUs`, `arrivedUs`: on the clock of the events; null: not told of. One of both always is. `message` null: of a heartbeat that changed nothing. `from`, `to`: replicas, whatever their incarnation.
+ */
+export interface Flight {
+  readonly number: number;
+  readonly from: string;
+  readonly to: string;
+  readonly kind: FlightKind;
+  readonly message: TraceMessage | null;
+  readonly leftUs: number | null;
+  readonly arrivedUs: number | null;
+  /** It will not arrive any more: one that left later has, or it is too long ago. Only of kinds whose arrival is always told. */
+  readonly isLost: boolean;
+}
+
+type Kept = { -readonly [Key in keyof Flight]: Flight[Key] };
+
+export interface FlightBounds {
+  readonly flightsMax: number;
+  /** What has not arrived by then is lost. */
+  readonly flyingUsMax: number;
+}
+
+export const flightBounds: FlightBounds = { flightsMax: 60_000, flyingUsMax: 3_000_000 };
+
+const kinds: Readonly<Record<TraceMessage['kind'], FlightKind>> = {
+  PreVote: 'prepare',
+  PreVoteReply: 'promise',
+  Prepare: 'prepare',
+  Promise: 'promise',
+  Accept: 'accept',
+  Accepted: 'accepted',
+  Heartbeat: 'heartbeat',
+  HeartbeatAck: 'acknowledgement',
+  Resigned: 'reject',
+  Reject: 'reject',
+  CatchUpRequest: 'catchUp',
+  CatchUpReply: 'catchUp',
+};
+
+/** Whoever gets one of these says so, unless it is out of date. */
+const answered: ReadonlySet<FlightKind> = new Set<FlightKind>(['accept', 'accepted']);
+
+interface Link {
+  /** Left and not arrived, in the order in which they left. */
+  readonly flying: Kept[];
+  /** Arrived and not known to have left. */
+  readonly early: Kept[];
+  /** When the last few messages arrived. */
+  readonly lately: number[];
+}
+
+/** One that waits for longer than this for its other end waits for ever. */
+const waitingMax = 512;
+const latelyMax = 256;
+/** One message is told of by two layers within this time. */
+const sameStepUs = 1_000;
+
+export class FlightLog {
+  private readonly bounds: FlightBounds;
+  private flights: Kept[] = [];
+  private readonly links = new Map<string, Link>();
+  private count = 0;
+  private lastUs = 0;
+
+  constructor(bounds: FlightBounds = flightBounds) {
+    this.bounds = bounds;
+  }
+
+  /** Once each, in the order in which they came. */
+  add(events: readonly TraceEvent[]): void {
+    for (const event of events) {
+      this.lastUs = Math.max(this.lastUs, event.atUs);
+      if (event.layer === 'consensus') this.addConsensus(event);
+    }
+    for (const event of events) if (event.layer === 'lease') this.addLease(event);
+    for (const link of this.links.values()) this.loseOld(link);
+    const excess = this.flights.length - this.bounds.flightsMax;
+    // In strides: moving all of them for each that comes would be the main cost.
+    if (excess > this.bounds.flightsMax / 10) this.flights.splice(0, excess);
+  }
+
+  /** Those that were on their way at some time between both, and those told of at one end only within it. */
+  between(fromUs: number, toUs: number): readonly Flight[] {
+    const found: Flight[] = [];
+    // They are kept in the order in which they were told of, which is nearly that of their times.
+    for (let index = this.flights.length - 1; index >= 0; index -= 1) {
+      const flight = this.flights[index]!;
+      const beganUs = flight.leftUs ?? flight.arrivedUs!;
+      const endedUs = flight.arrivedUs ?? flight.leftUs!;
+      if (beganUs <= toUs && endedUs >= fromUs) found.push(flight);
+      if (endedUs < fromUs - this.bounds.flyingUsMax) break;
+    }
+    return found.toReversed();
+  }
+
+  get kept(): readonly Flight[] {
+    return this.flights;
+  }
+
+  private addConsensus(event: Extract<TraceEvent, { readonly layer: 'consensus' }>): void {
+    const self = replicaOf(event.replica);
+    if (event.from !== undefined && event.message !== undefined)
+      this.arrive(replicaOf(event.from), self, event.message, event.atUs);
+    for (const { to, message } of event.sent ?? []) this.leave(self, replicaOf(to), message, event.atUs);
+  }
+
+  /** Heartbeats that change nothing are told of where they come to, and name the leader by its ballot; so is every other message of the leader. */
+  private addLease(event: Extract<TraceEvent, { readonly layer: 'lease' }>): void {
+    if (event.name !== 'HandleHeartbeat' && event.name !== 'HandleHeartbeatAck') return;
+    const isAnswer = event.name === 'HandleHeartbeatAck';
+    const from = replicaOf(isAnswer ? event.from : event.ballot.replica);
+    const to = replicaOf(event.replica);
+    const { lately } = this.linkOf(from, to);
+    if (lately.some((us) => Math.abs(us - event.atUs) < sameStepUs)) return;
+    const kind = isAnswer ? 'acknowledgement' : 'heartbeat';
+    this.keep({ from, to, kind, message: null, leftUs: null, arrivedUs: event.atUs });
+  }
+
+  private leave(from: string, to: string, message: TraceMessage, atUs: number): void {
+    const link = this.linkOf(from, to);
+    const index = link.early.findIndex(
+      (flight) => flight.arrivedUs! >= atUs && isSame(flight.message!, message),
+    );
+    if (index >= 0) {
+      const [flight] = link.early.splice(index, 1);
+      flight!.leftUs = atUs;
+      this.overtake(link, flight!);
+      return;
+    }
+    const kind = kinds[message.kind];
+    link.flying.push(this.keep({ from, to, kind, message, leftUs: atUs, arrivedUs: null }));
+    if (link.flying.length > waitingMax) link.flying.shift();
+  }
+
+  private arrive(from: string, to: string, message: TraceMessage, atUs: number): void {
+    const link = this.linkOf(from, to);
+    link.lately.push(atUs);
+    if (link.lately.length > latelyMax) link.lately.shift();
+    const index = link.flying.findIndex(
+      (flight) => flight.leftUs! <= atUs && isSame(flight.message!, message),
+    );
+    if (index < 0) {
+      const kind = kinds[message.kind];
+      link.early.push(this.keep({ from, to, kind, message, leftUs: null, arrivedUs: atUs }));
+      if (link.early.length > waitingMax) link.early.shift();
+      return;
+    }
+    const [flight] = link.flying.splice(index, 1);
+    flight!.arrivedUs = atUs;
+    this.overtake(link, flight!);
+  }
+
+  /** Messages of one link arrive in the order in which they left. */
+  private overtake(link: Link, arrived: Kept): void {
+    for (let index = link.flying.length - 1; index >= 0; index -= 1) {
+      const flight = link.flying[index]!;
+      if (flight.kind !== arrived.kind || flight.leftUs! >= arrived.leftUs!) continue;
+      flight.isLost = answered.has(flight.kind);
+      link.flying.splice(index, 1);
+    }
+  }
+
+  private loseOld({ flying, early }: Link): void {
+    const beforeUs = this.lastUs - this.bounds.flyingUsMax;
+    while (flying.length > 0 && flying[0]!.leftUs! < beforeUs) {
+      const flight = flying.shift()!;
+      flight.isLost = answered.has(flight.kind);
+    }
+    while (early.length > 0 && early[0]!.arrivedUs! < beforeUs) early.shift();
+  }
+
+  private keep(told: Omit<Flight, 'number' | 'isLost'>): Kept {
+    this.count += 1;
+    const flight: Kept = { ...told, number: this.count, isLost: false };
+    this.flights.push(flight);
+    return flight;
+  }
+
+  private linkOf(from: string, to: string): Link {
+    const key = `${from}>${to}`;
+    const known = this.links.get(key);
+    if (known !== undefined) return known;
+    const link: Link = { flying: [], early: [], lately: [] };
+    this.links.set(key, link);
+    return link;
+  }
+}
+
+function isSame(one: TraceMessage, other: TraceMessage): boolean {
+  return (
+    one.kind === other.kind &&
+    one.ballot.round === other.ballot.round &&
+    one.ballot.replica === other.ballot.replica &&
+    one.firstSlot === other.firstSlot &&
+    one.lastSlot === other.lastSlot &&
+    one.labels?.length === other.labels?.length
+  );
+}

@@ -1,0 +1,81 @@
+/**
+ * The time line's geometry: which stretch of a run is in view, where a moment lies in it, and where its ticks are. Pure, in pixels.
+ *
+ * Invariant: the moment that is looked at lies in view.
+ */
+import type { Extent } from '../run/playhead.ts';
+
+export interface Scale {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Where `fromMs` and `toMs` lie. */
+  readonly left: number;
+  readonly right: number;
+}
+
+export function scaleOf(
+  extent: Extent,
+  spanMs: number,
+  momentMs: number,
+  place: { readonly left: number; readonly right: number },
+): Scale {
+  // The newest is at the right, but for what is looked at further back: that is in the middle.
+  const toMs =
+    momentMs < extent.lastMs - spanMs
+      ? Math.min(extent.lastMs, momentMs + spanMs / 2)
+      : Math.max(extent.lastMs, momentMs);
+  return { fromMs: toMs - spanMs, toMs, ...place };
+}
+
+export function xOf({ fromMs, toMs, left, right }: Scale, ms: number): number {
+  return left + ((ms - fromMs) / (toMs - fromMs)) * (right - left);
+}
+
+export function msAt({ fromMs, toMs, left, right }: Scale, x: number): number {
+  return fromMs + ((x - left) / (right - left)) * (toMs - fromMs);
+}
+
+const steps = [50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000];
+const between = 84;
+
+export interface Tick {
+  readonly ms: number;
+  readonly label: string;
+}
+
+/** Told from `zeroMs` on: of a live run that is its newest moment, so that ticks read as ages. */
+export function ticksOf(scale: Scale, zeroMs: number): readonly Tick[] {
+  const most = (scale.right - scale.left) / between;
+  const stepMs = steps.find((step) => (scale.toMs - scale.fromMs) / step <= most) ?? steps.at(-1)!;
+  const first = Math.ceil((scale.fromMs - zeroMs) / stepMs);
+  const last = Math.floor((scale.toMs - zeroMs) / stepMs);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
+    const offsetMs = (first + index) * stepMs;
+    return { ms: zeroMs + offsetMs, label: offsetMs === 0 ? 'now' : spellOffset(offsetMs) };
+  });
+}
+
+/** `−12.5 s`, `+3 min`. */
+export function spellOffset(ms: number): string {
+  const sign = ms < 0 ? '−' : '+';
+  const size = Math.abs(ms);
+  if (size < 1_000) return `${sign}${Math.round(size)} ms`;
+  if (size < 120_000) return `${sign}${Number((size / 1_000).toFixed(1))} s`;
+  return `${sign}${Number((size / 60_000).toFixed(1))} min`;
+}
+
+/** Thins what lies closer together than can be seen: of each few pixels the first one. */
+export function thinned<T extends { readonly atMs: number }>(
+  items: readonly T[],
+  scale: Scale,
+  pixels: number,
+): readonly T[] {
+  let lastX = Number.NEGATIVE_INFINITY;
+  return items.filter(({ atMs }) => {
+    if (atMs < scale.fromMs || atMs > scale.toMs) return false;
+    const x = xOf(scale, atMs);
+    if (x - lastX < pixels) return false;
+    lastX = x;
+    return true;
+  });
+}
