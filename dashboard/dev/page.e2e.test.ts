@@ -51,7 +51,7 @@ const linkState = (link: string) =>
   part(`link-${link}`).evaluate((handle) => handle.closest('.link')?.getAttribute('data-state'));
 
 async function open(): Promise<void> {
-  await page.goto(`http://127.0.0.1:${fixture.demo.port}`);
+  await page.goto(`http://127.0.0.1:${fixture.demo.port}/#operator`);
   await expect.poll(() => text('leader-name'), soon).toBe('r1');
 }
 

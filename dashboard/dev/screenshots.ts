@@ -28,10 +28,14 @@ const slowSpeed = 0.05;
 const dashboard = { kind: 'ready', dir: join(import.meta.dirname, '../dist') } as const;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-async function playToMoment(fixture: SimulatedFixture, { momentMs }: Story, page: Page): Promise<void> {
+async function playToMoment(
+  fixture: SimulatedFixture,
+  { momentMs }: Story,
+  { page, view }: { readonly page: Page; readonly view: Shot['view'] },
+): Promise<void> {
   const { pace, beganMs, demo } = fixture;
   await pace.playTo(beganMs + momentMs - watchedMs, Number.POSITIVE_INFINITY);
-  await page.goto(`http://127.0.0.1:${demo.port}`);
+  await page.goto(`http://127.0.0.1:${demo.port}/#${view}`);
   await page.getByTestId('connection').waitFor();
   await pace.playTo(beganMs + momentMs, 1);
   void pace.playTo(Number.POSITIVE_INFINITY, slowSpeed);
@@ -50,7 +54,7 @@ async function take(browser: Browser, shot: Shot): Promise<void> {
       if (message.type() === 'error') say(`${name}: ${message.text()}`);
     });
     page.on('pageerror', (error) => say(`${name}: ${error.message}`));
-    await playToMoment(fixture, story, page);
+    await playToMoment(fixture, story, { page, view: shot.view });
     await act?.(page);
     await page.evaluate(() => scrollTo(0, 0));
     await page.waitForTimeout(300);

@@ -3,6 +3,7 @@ import type { Page, WebSocketRoute } from 'playwright-core';
 
 export interface Shot {
   readonly name: string;
+  readonly view: 'lab' | 'operator';
   readonly story: string;
   readonly width: number;
   readonly height: number;
@@ -53,11 +54,43 @@ async function loseServer(page: Page): Promise<void> {
 }
 
 export const shots: readonly Shot[] = [
-  { name: 'calm', story: 'calm', ...desk, scheme: 'light' },
-  { name: 'calm-phone', story: 'calm', ...phone, scheme: 'dark' },
-  { name: 'calm-900', story: 'calm', width: 900, height: 1100, scheme: 'light' },
+  { name: 'lab', view: 'lab', story: 'new timeline', ...desk, scheme: 'light' },
+  { name: 'lab-large', view: 'lab', story: 'parted', width: 1920, height: 1080, scheme: 'dark' },
+  { name: 'lab-small', view: 'lab', story: 'healing', width: 1024, height: 768, scheme: 'light' },
+  { name: 'lab-tablet', view: 'lab', story: 'election', width: 768, height: 1024, scheme: 'dark' },
+  { name: 'lab-phone', view: 'lab', story: 'slow link', ...phone, scheme: 'light' },
+  {
+    name: 'lab-replica',
+    view: 'lab',
+    story: 'healing',
+    ...desk,
+    scheme: 'dark',
+    act: (page) => page.getByTestId('node-r2').click(),
+  },
+  {
+    name: 'lab-space-time',
+    view: 'lab',
+    story: 'new timeline',
+    ...desk,
+    scheme: 'light',
+    act: (page) => page.keyboard.press('d'),
+  },
+  {
+    name: 'lab-past',
+    view: 'lab',
+    story: 'new timeline',
+    ...desk,
+    scheme: 'dark',
+    act: async (page) => {
+      for (let step = 0; step < 6; step += 1) await page.keyboard.press('Shift+ArrowLeft');
+    },
+  },
+  { name: 'calm', view: 'operator', story: 'calm', ...desk, scheme: 'light' },
+  { name: 'calm-phone', view: 'operator', story: 'calm', ...phone, scheme: 'dark' },
+  { name: 'calm-900', view: 'operator', story: 'calm', width: 900, height: 1100, scheme: 'light' },
   {
     name: 'sql',
+    view: 'operator',
     story: 'calm',
     width: 1600,
     height: 1000,
@@ -66,15 +99,24 @@ export const shots: readonly Shot[] = [
   },
   {
     name: 'sql-error',
+    view: 'operator',
     story: 'calm',
     width: 1280,
     height: 800,
     scheme: 'dark',
     act: (page) => runSql(page, 'SELECT *\nFROM nowhere;'),
   },
-  { name: 'slot', story: 'calm', ...desk, scheme: 'light', act: (page) => pickSlot(page, 300) },
+  {
+    name: 'slot',
+    view: 'operator',
+    story: 'calm',
+    ...desk,
+    scheme: 'light',
+    act: (page) => pickSlot(page, 300),
+  },
   {
     name: 'slot-phone',
+    view: 'operator',
     story: 'calm',
     ...phone,
     scheme: 'light',
@@ -83,32 +125,50 @@ export const shots: readonly Shot[] = [
       await page.getByText('Records by kind').click();
     },
   },
-  { name: 'election', story: 'election', ...desk, scheme: 'dark' },
-  { name: 'new-timeline', story: 'new timeline', ...desk, scheme: 'dark', act: pickLeadership },
-  { name: 'no-majority', story: 'no majority', ...desk, scheme: 'light' },
-  { name: 'parted', story: 'parted', ...desk, scheme: 'dark' },
-  { name: 'parted-phone', story: 'parted', ...phone, scheme: 'light' },
+  { name: 'election', view: 'operator', story: 'election', ...desk, scheme: 'dark' },
+  {
+    name: 'new-timeline',
+    view: 'operator',
+    story: 'new timeline',
+    ...desk,
+    scheme: 'dark',
+    act: pickLeadership,
+  },
+  { name: 'no-majority', view: 'operator', story: 'no majority', ...desk, scheme: 'light' },
+  { name: 'parted', view: 'operator', story: 'parted', ...desk, scheme: 'dark' },
+  { name: 'parted-phone', view: 'operator', story: 'parted', ...phone, scheme: 'light' },
   {
     name: 'healing',
+    view: 'operator',
     story: 'healing',
     ...desk,
     scheme: 'light',
     act: (page) => page.getByTestId('wipe-r3').click(),
   },
-  { name: 'healing-phone', story: 'healing', ...phone, scheme: 'dark' },
-  { name: 'condemned', story: 'condemned', ...desk, scheme: 'light' },
-  { name: 'fenced', story: 'fenced', ...desk, scheme: 'light' },
+  { name: 'healing-phone', view: 'operator', story: 'healing', ...phone, scheme: 'dark' },
+  { name: 'condemned', view: 'operator', story: 'condemned', ...desk, scheme: 'light' },
+  { name: 'fenced', view: 'operator', story: 'fenced', ...desk, scheme: 'light' },
   {
     name: 'slow-link',
+    view: 'operator',
     story: 'slow link',
     width: 1600,
     height: 1000,
     scheme: 'light',
     act: (page) => page.getByTestId('link-r2-r3').click(),
   },
-  { name: 'lost', story: 'calm', width: 1280, height: 800, scheme: 'light', act: loseServer },
+  {
+    name: 'lost',
+    view: 'operator',
+    story: 'calm',
+    width: 1280,
+    height: 800,
+    scheme: 'light',
+    act: loseServer,
+  },
   {
     name: 'never-reached',
+    view: 'operator',
     story: 'calm',
     width: 1280,
     height: 800,

@@ -39,7 +39,7 @@ describe('the dashboard', () => {
     cluster = await startCluster();
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
     page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
-    await page.goto(cluster.dashboardUrl);
+    await page.goto(`${cluster.dashboardUrl}/#operator`);
   }, 260_000);
   afterAll(async () => {
     await browser?.close();

@@ -39,7 +39,7 @@ async function open(protocol: string): Promise<void> {
   cluster = await startCluster({ args: ['--payload=statements', `--protocol=${protocol}`] });
   clients = new ReplicaClients(cluster);
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  await page.goto(cluster.dashboardUrl);
+  await page.goto(`${cluster.dashboardUrl}/#operator`);
   await expect.poll(() => text('connection'), soon).toBe('Live');
 }
 

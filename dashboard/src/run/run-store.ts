@@ -7,7 +7,7 @@
 import { type Connection, type DashboardState, initialState } from '../model/dashboard-state.ts';
 import type { Frame } from '../model/frames.ts';
 import { type Extent, following, momentOf, passed, type Playhead, play, standAt } from './playhead.ts';
-import { RunHistory } from './run-history.ts';
+import { RunRecord } from './run-record.ts';
 import type { RunSource } from './source.ts';
 
 const flushMs = 100;
@@ -24,7 +24,8 @@ export interface RunView {
 
 export interface RunStore {
   readonly source: RunSource;
-  readonly history: () => RunHistory;
+  /** Another one from when the run has begun anew. It grows: whoever draws reads it each time. */
+  readonly record: () => RunRecord;
   readonly get: () => RunView;
   readonly subscribe: (listener: () => void) => () => void;
   /** The moment looked at, on the run's clock, at this very time: for what moves between two flushes. */
@@ -45,7 +46,7 @@ interface Pending {
 
 export function openRun(source: RunSource): RunStore {
   const listeners = new Set<() => void>();
-  let history = new RunHistory();
+  let record = new RunRecord();
   let connection: Connection = initialState.connection;
   let playhead: Playhead = following;
   /** When `playhead` was so, on the wall's clock. */
@@ -56,8 +57,10 @@ export function openRun(source: RunSource): RunStore {
   let playing: ReturnType<typeof setInterval> | undefined;
   let view: RunView = { state: initialState, playhead, extent: null };
 
-  const extentOf = (): Extent | null =>
-    history.firstMs === null ? null : { firstMs: history.firstMs, lastMs: history.lastMs! };
+  const extentOf = (): Extent | null => {
+    const { firstMs, lastMs } = record.history;
+    return firstMs === null ? null : { firstMs, lastMs: lastMs! };
+  };
   const goOn = (): void => {
     const extent = extentOf();
     const nowMs = performance.now();
@@ -69,8 +72,8 @@ export function openRun(source: RunSource): RunStore {
     const extent = extentOf();
     const seen =
       extent === null || playhead.mode === 'following'
-        ? history.newest
-        : history.stateAt(momentOf(playhead, extent));
+        ? record.history.newest
+        : record.history.stateAt(momentOf(playhead, extent));
     view = { state: seen.connection === connection ? seen : { ...seen, connection }, playhead, extent };
     if (playhead.mode !== 'playing') {
       clearInterval(playing);
@@ -85,7 +88,7 @@ export function openRun(source: RunSource): RunStore {
     const frames = pending.map(({ frame }) => frame);
     pending = [];
     pendingEvents = 0;
-    if (last !== undefined) history.add(last.atMs, frames);
+    if (last !== undefined) record.add(last.atMs, frames);
     tell();
   };
   const makeRoom = (): void => {
@@ -118,7 +121,7 @@ export function openRun(source: RunSource): RunStore {
       tell();
     },
     onBegun() {
-      history = new RunHistory();
+      record = new RunRecord();
       pending = [];
       pendingEvents = 0;
       playhead = following;
@@ -127,7 +130,7 @@ export function openRun(source: RunSource): RunStore {
   });
   return {
     source,
-    history: () => history,
+    record: () => record,
     get: () => view,
     subscribe(listener) {
       listeners.add(listener);
@@ -144,6 +147,7 @@ export function openRun(source: RunSource): RunStore {
     step: (direction) =>
       look((at, extent) => {
         const atMs = momentOf(at, extent);
+        const { history } = record;
         return standAt((direction === 1 ? history.next(atMs) : history.before(atMs)) ?? atMs, extent);
       }),
     retryNow: () => source.retryNow(),

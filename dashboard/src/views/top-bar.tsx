@@ -3,6 +3,8 @@ import { memo } from 'react';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
 import { formatCount, formatMs, formatRate } from '../components/format.ts';
+import { Segmented } from '../components/segmented.tsx';
+import type { PageView } from '../components/use-view.ts';
 import { Icon } from '../components/icon.tsx';
 import type { IconName } from '../components/icon.tsx';
 import type { Theme } from '../components/hooks.ts';
@@ -13,6 +15,7 @@ import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
 import type { SendFault } from '../run/requests.ts';
+import type { RunSource } from '../run/source.ts';
 import { CheckFigure } from './check-figure.tsx';
 import './top-bar.css';
 
@@ -23,11 +26,19 @@ interface TopBarProps {
   readonly rates: RateSeries;
   readonly theme: Theme;
   readonly onTheme: (theme: Theme) => void;
+  readonly view: PageView;
+  readonly onView: (view: PageView) => void;
+  readonly source: Pick<RunSource, 'kind' | 'title'>;
   readonly onFault: SendFault;
 }
 
 const nextTheme: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
 const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light: 'sun', dark: 'moon' };
+
+const views = [
+  { value: 'lab', label: 'Lab', testId: 'view-lab' },
+  { value: 'operator', label: 'Operator', testId: 'view-operator' },
+] as const;
 
 export const TopBar = memo(function TopBar(props: TopBarProps) {
   const { cluster, leader, rates, theme } = props;
@@ -48,10 +59,14 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
           <path d="M6 9.5h9V14a4.5 4.5 0 0 1-9 0zM15 10.5h1.4a2 2 0 0 1 0 4H15M8.6 5.2v1.9M12.2 5.2v1.9" />
         </svg>
         <h1>Barista</h1>
-        {cluster === null ? null : <span className="badge">{cluster.group}</span>}
+        <SourceName source={props.source} group={cluster?.group ?? null} />
       </div>
+      <Segmented label="View" choices={views} value={props.view} onChange={props.onView} />
       <dl className="top-figures num">
-        <div title={`${protocol.hint}${first === null ? '' : `. What travels: ${payloadText(first)}`}`}>
+        <div
+          className="top-protocol"
+          title={`${protocol.hint}${first === null ? '' : `. What travels: ${payloadText(first)}`}`}
+        >
           <dt>Protocol</dt>
           <dd data-testid="protocol-name">{first === null ? '–' : protocol.name}</dd>
         </div>
@@ -76,7 +91,7 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
           <dt>Writes</dt>
           <dd>{writes === null ? '–' : `${formatRate(writes)}/s`}</dd>
         </div>
-        <div title="99 of 100 entries of the log were chosen within this time">
+        <div className="top-latency" title="99 of 100 entries of the log were chosen within this time">
           <dt>Latency p99</dt>
           <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
         </div>
@@ -120,6 +135,25 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
     </header>
   );
 });
+
+const sourceNames = { live: 'Live cluster', simulated: 'Simulation', file: 'Recording' } as const;
+
+/** Whether these are real processes, a model of them or what was kept of a run. */
+function SourceName({
+  source,
+  group,
+}: {
+  readonly source: TopBarProps['source'];
+  readonly group: string | null;
+}) {
+  const title = source.kind === 'live' ? (group ?? '') : source.title;
+  return (
+    <span className="top-source" data-kind={source.kind} data-testid="source">
+      {sourceNames[source.kind]}
+      {title === '' ? null : <span className="mono">{title}</span>}
+    </span>
+  );
+}
 
 function ConnectionState({ connection }: { readonly connection: Connection }) {
   const states = {

@@ -1,0 +1,89 @@
+/** The lab: the stage, or the space-time diagram in its place, above the time line; all of it on one screen. */
+import { useState } from 'react';
+import type { ClusterStatus } from '../../../../server/src/api/status.ts';
+import { Button } from '../../components/button.tsx';
+import { useRun } from '../../components/run.tsx';
+import type { Acts } from '../../components/use-acts.ts';
+import { useKeys } from '../../components/use-keys.ts';
+import { wholeRequests } from '../../stage/acts.ts';
+import { MessageLegend } from './message-legend.tsx';
+import { MessagePopover, type Picked } from './message-popover.tsx';
+import { SpaceTimeView } from './space-time-view.tsx';
+import { Stage } from './stage.tsx';
+import { TimeLine } from './time-line.tsx';
+import { Transport } from './transport.tsx';
+import { useTransport } from './use-transport.ts';
+import './lab-view.css';
+
+interface LabViewProps {
+  readonly cluster: ClusterStatus;
+  readonly leader: string | null;
+  readonly themeKey: string;
+  readonly acts: Acts;
+}
+
+export type Scenery = 'stage' | 'space-time';
+
+export function LabView({ cluster, leader, themeKey, acts }: LabViewProps) {
+  const store = useRun();
+  const transport = useTransport(store);
+  const [scenery, setScenery] = useState<Scenery>('stage');
+  const [picked, setPicked] = useState<Picked | null>(null);
+  const whole = wholeRequests(cluster);
+  useKeys({
+    ' ': transport.toggle,
+    d: () => setScenery((now) => (now === 'stage' ? 'space-time' : 'stage')),
+    ArrowLeft: () => transport.step(-1),
+    ArrowRight: () => transport.step(1),
+    'Shift+ArrowLeft': () => transport.jump(-1_000),
+    'Shift+ArrowRight': () => transport.jump(1_000),
+    Home: transport.toStart,
+    End: store.follow,
+  });
+  return (
+    <div className="lab" data-testid="lab" data-scenery={scenery}>
+      <section className="lab-scene" aria-label={scenery === 'stage' ? 'Stage' : 'Space-time diagram'}>
+        {scenery === 'stage' ? (
+          <Stage
+            cluster={cluster}
+            leader={leader}
+            themeKey={themeKey}
+            acts={acts}
+            speed={transport.speed}
+            onMessage={setPicked}
+          />
+        ) : (
+          <SpaceTimeView cluster={cluster} themeKey={themeKey} onMessage={setPicked} />
+        )}
+        <MessageLegend themeKey={themeKey} />
+        <div className="lab-actions">
+          <Button
+            asksServer
+            icon="history"
+            disabled={acts.undoable === null}
+            data-testid="undo"
+            title={acts.undoable === null ? 'Nothing to undo' : `Undo: ${acts.undoable}`}
+            onClick={acts.undo}
+          >
+            Undo
+          </Button>
+          <Button
+            asksServer
+            icon="heal"
+            disabled={whole.length === 0}
+            data-testid="make-whole"
+            title="Mend every link, start what is down, let go on what is frozen"
+            onClick={() => acts.act('Everything is whole', whole)}
+          >
+            Make everything whole
+          </Button>
+        </div>
+        {picked === null ? null : <MessagePopover picked={picked} onClose={() => setPicked(null)} />}
+      </section>
+      <section className="lab-time" aria-label="Time">
+        <Transport transport={transport} scenery={scenery} onScenery={setScenery} />
+        <TimeLine transport={transport} cluster={cluster} themeKey={themeKey} />
+      </section>
+    </div>
+  );
+}
