@@ -150,6 +150,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     logger,
     onUp: (slot, isCopy) => {
+      sessions.goesOnFrom(slot);
       protocol.restored(slot, isCopy);
       tracker.done();
       copies.keeper.up();
@@ -192,7 +193,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
           pausing: (name) => pauses.begun(name),
           resumed: () => pauses.ended(),
           atRest: (slot) => copies.keeper.reached(slot),
-          notified: (session, message) => sessions.notified(session as SessionId, message),
+          notified: (session, message, at) => sessions.notified(session as SessionId, message, at),
         },
       });
     });

@@ -49,8 +49,8 @@ export interface ExecutorListener {
   resumed?(name: string): void;
   /** Everything up to the slot is executed, durably, and no transaction is open; what is held back is written down. Nothing is executed here until it resolves. Never rejects. */
   atRest(slot: Slot): Promise<void>;
-  /** PostgreSQL told a session something that is no answer, such as a notification: for its client, if that is here. */
-  notified?(session: SessionId, message: Buffer): void;
+  /** A notification, for the session's client, if that is here. `at`: the slot at which it came; half a slot more behind a moment of rest. */
+  notified?(session: SessionId, message: Buffer, at: number): void;
 }
 
 /**

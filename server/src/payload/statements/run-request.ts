@@ -10,7 +10,7 @@ import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { type ClientSession, rulesBehind } from './client-session.ts';
-import type { ExecutorListener, OperationResult } from './executor.ts';
+import type { OperationResult } from './executor.ts';
 import { planRequest } from './message-plan.ts';
 import type { RequestOperation } from './operation.ts';
 import type { Advance, RequestPlan } from './request-plan.ts';
@@ -26,7 +26,7 @@ export interface RunRequestOptions {
   readonly timers: Pick<Timers, 'after'>;
   readonly memory: SessionMemory;
   readonly runner: RequestRunner;
-  readonly listener: ExecutorListener;
+  readonly onNotified: (session: ClientSession, message: Buffer) => void;
   readonly answerBytesMax: number;
   readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
 }
@@ -237,8 +237,8 @@ export class RunRequest {
 
   /** What the session is behind its request. */
   private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<void> {
-    const { listener, runner } = this.options;
-    for (const message of reader.notifications) listener.notified?.(session.id, message);
+    const { onNotified, runner } = this.options;
+    for (const message of reader.notifications) onNotified(session, message);
     session.rules = rulesBehind(session.rules, Buffer.concat(reader.parameters));
     for (const [name, meaning] of plan.prepared.slice(0, reader.parsed))
       session.statements.set(name, meaning);

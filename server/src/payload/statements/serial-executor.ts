@@ -7,6 +7,7 @@
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { back } from '../../pgwire/message-types.ts';
 import { pause } from '../pause.ts';
 import { factsOf, superseded, toldAhead } from './calls.ts';
 import { DurablePointer } from './durable-pointer.ts';
@@ -90,7 +91,12 @@ export class SerialExecutor implements StatementExecutor {
       answerBytesMax,
       sessionOf: (processId) => this.sessions.ofProcess(processId),
     });
-    this.runs = new RunRequest({ ...options, memory: this.memory, runner: this.runner });
+    this.runs = new RunRequest({
+      ...options,
+      memory: this.memory,
+      runner: this.runner,
+      onNotified: (session, message) => this.notified(session, message),
+    });
   }
 
   get pointer(): Slot {
@@ -273,7 +279,14 @@ export class SerialExecutor implements StatementExecutor {
 
   private add(session: ClientSession): void {
     this.sessions.add(session);
-    session.connection.onOther((message) => this.options.listener.notified?.(session.id, message));
+    session.connection.onOther((message) => {
+      // What PostgreSQL says of its own end is not for clients: their sessions are opened again.
+      if (message[0] === back.notificationResponse) this.notified(session, message);
+    });
+  }
+
+  private notified({ id }: ClientSession, message: Buffer): void {
+    this.options.listener.notified?.(id, message, this.current + (this.isPastRest ? 0.5 : 0));
   }
 
   private async request(slot: Slot, request: RequestOperation): Promise<void> {

@@ -44,6 +44,10 @@ export interface SessionsOptions {
 interface LocalSession {
   readonly preparation: RequestPreparation;
   readonly onNotified: (message: Buffer) => void;
+  /** Where its client has heard notifications, the last `heardMax`. */
+  readonly heard: number[];
+  /** So many come again, and were heard. */
+  heardAgain: number;
   readonly level: SessionLevel;
   status: TransactionStatus | 'closed';
   /** Its client hears this, and that it is over. */
@@ -54,6 +58,7 @@ interface LocalSession {
 const acknowledgeName = 'barista.acknowledge';
 const sessionBytes = 16;
 const seedBytes = 16;
+const heardMax = 10_000;
 
 export class ReplicaSessions implements StatementSessions {
   readonly findLogin: FindLogin;
@@ -113,7 +118,15 @@ export class ReplicaSessions implements StatementSessions {
     if (answer.code === 'answered' && !answer.ended) {
       preparation.answered(answer.bytes);
       const level = new SessionLevel(levels, begun);
-      this.sessions.set(session, { preparation, onNotified, level, status: 'I', endReason: null });
+      this.sessions.set(session, {
+        preparation,
+        onNotified,
+        heard: [],
+        heardAgain: 0,
+        level,
+        status: 'I',
+        endReason: null,
+      });
     }
     return { ...answer, session };
   }
@@ -174,8 +187,23 @@ export class ReplicaSessions implements StatementSessions {
     return { code: 'answered', bytes: answer, ended: status === 'closed' };
   }
 
-  notified(session: SessionId, message: Buffer): void {
-    this.sessions.get(session)?.onNotified(message);
+  /** `at`: a slot, or between two. What is executed again tells its notifications again, in the same order. */
+  notified(session: SessionId, message: Buffer, at: number): void {
+    const known = this.sessions.get(session);
+    if (known === undefined) return;
+    if (known.heardAgain > 0) {
+      known.heardAgain -= 1;
+      return;
+    }
+    if (known.heard.length === heardMax) known.heard.splice(0, heardMax / 2);
+    known.heard.push(at);
+    known.onNotified(message);
+  }
+
+  /** What comes behind the slot is executed again, as far as it was before. */
+  goesOnFrom(slot: number): void {
+    for (const session of this.sessions.values())
+      session.heardAgain = session.heard.filter((at) => at > slot).length;
   }
 
   cancel(session: SessionId): void {

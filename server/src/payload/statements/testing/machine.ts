@@ -13,6 +13,8 @@ export interface Machine {
   executor: SerialExecutor;
   started: StartOutcome;
   readonly results: Map<number, OperationResult>;
+  /** What sessions were told that is no answer: of which kind, and where. */
+  readonly told: [string, number][];
   /** At each. */
   onFinished: (slot: number) => void;
   onRest: () => Promise<void>;
@@ -20,6 +22,7 @@ export interface Machine {
 
 export async function begin(postgres: BarePostgres, isAfterCrash: boolean): Promise<Machine> {
   const results = new Map<number, OperationResult>();
+  const told: [string, number][] = [];
   const database = await openStatementDatabase({
     socketDir: postgres.socketDir,
     secret,
@@ -38,9 +41,10 @@ export async function begin(postgres: BarePostgres, isAfterCrash: boolean): Prom
         hooks.onFinished(slot);
       },
       atRest: () => hooks.onRest(),
+      notified: (_session, message, at) => void told.push([String.fromCharCode(message[0]!), at]),
     },
   });
-  return Object.assign(hooks, { postgres, executor, started: await executor.start(), results });
+  return Object.assign(hooks, { postgres, executor, started: await executor.start(), results, told });
 }
 
 export async function make(): Promise<Machine> {
