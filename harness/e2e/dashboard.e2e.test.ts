@@ -36,7 +36,7 @@ describe('the dashboard', () => {
         `No browser at ${CHROMIUM}: install Debian's chromium, or set BARISTA_CHROMIUM to a Chromium or Chrome.`,
       );
     }
-    cluster = await startCluster();
+    cluster = await startCluster({ args: ['--no-load'] });
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
     page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
     await page.goto(`${cluster.dashboardUrl}/#operator`);

@@ -36,7 +36,7 @@ const text = async (id: string) => (await part(id).innerText()).trim();
 const roles = () => Promise.all(ids.map((id) => text(`role-${id}`)));
 
 async function open(protocol: string): Promise<void> {
-  cluster = await startCluster({ args: ['--payload=statements', `--protocol=${protocol}`] });
+  cluster = await startCluster({ args: ['--payload=statements', `--protocol=${protocol}`, '--no-load'] });
   clients = new ReplicaClients(cluster);
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   await page.goto(`${cluster.dashboardUrl}/#operator`);

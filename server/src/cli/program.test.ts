@@ -73,6 +73,7 @@ describe('the command line', () => {
         payload: null,
         protocol: null,
         dashboard: true,
+        load: true,
       },
     ]);
     expect(await typed('status')).toEqual(['status', here, false]);
@@ -91,7 +92,15 @@ describe('the command line', () => {
       '--thrift-port',
       '9600',
     ];
-    const more = ['--pg-bin', '/pg/bin', '--auto-restart', '--trace', '--check', '--no-dashboard'];
+    const more = [
+      '--pg-bin',
+      '/pg/bin',
+      '--auto-restart',
+      '--trace',
+      '--check',
+      '--no-dashboard',
+      '--no-load',
+    ];
     const logs = [
       '--clients-max',
       '300',
@@ -132,6 +141,7 @@ describe('the command line', () => {
         payload: null,
         protocol: null,
         dashboard: false,
+        load: false,
       },
     ]);
   });

@@ -61,6 +61,7 @@ export interface DemoArguments {
   readonly payload: 'wal' | 'statements' | null;
   readonly protocol: 'multi-paxos' | 'paxos' | 'primary' | null;
   readonly dashboard: boolean;
+  readonly load: boolean;
 }
 
 export interface Commands extends AdminCommands, BackupCommands, CertificateCommands, FaultCommands {
@@ -182,6 +183,7 @@ function addDemo(program: Command, commands: Commands): void {
       ).choices(levels),
     )
     .option('--no-dashboard', 'do not build or serve the dashboard, only its API')
+    .option('--no-load', 'have no clients of its own write and read while somebody watches the dashboard')
     .addHelpText(
       'after',
       `

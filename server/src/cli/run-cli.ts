@@ -36,9 +36,9 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
   let code: ExitCode = exitCodes.ok;
   const commands: Commands = {
-    async demo({ dashboard, ...options }) {
+    async demo({ dashboard, load, ...options }) {
       const command = replicaCommand(argv[1] ?? '');
-      code = await runDemo({ options, dashboard, command, found: maker.found });
+      code = await runDemo({ options, dashboard, load, command, found: maker.found });
     },
     async serve(configFile) {
       code = await serve(configFile, maker.start);

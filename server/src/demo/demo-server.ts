@@ -22,6 +22,8 @@ import { type ClusterReport, reportReplica } from './cluster-report.ts';
 import type { DashboardState } from './dashboard-build.ts';
 import { faultRequestSchema } from './fault-table.ts';
 import { demoGroup, demoHost, type ReplicaPlan } from './layout.ts';
+import type { DemoLoad } from './load/load.ts';
+import { loadSettingsSchema } from './load/load-settings.ts';
 import { createLogProxy } from './log-proxy.ts';
 import { createRatesSender } from './rates-sender.ts';
 import { sqlBody, type SqlError, type SqlResult } from './sql-console.ts';
@@ -31,6 +33,7 @@ import type { Supervisor } from './supervisor.ts';
 
 const clusterMs = 250;
 const ratesMs = 1000;
+const loadMs = 500;
 const sqlAtOnceMax = 8;
 
 export interface DemoServerOptions {
@@ -39,6 +42,8 @@ export interface DemoServerOptions {
   /** What the checker says; null: there is none. */
   readonly check?: (() => CheckStatus) | null;
   readonly clusterSecret: string;
+  /** Null: there is none. */
+  readonly load?: DemoLoad | null;
   /** Runs what is typed into the console, through this replica. */
   readonly runSql: (plan: ReplicaPlan, sql: string) => Promise<SqlResult | { readonly error: SqlError }>;
   /** Looked at on every request, since the build may still run when the server starts. */
@@ -53,20 +58,23 @@ export interface DemoServer {
 
 /** @throws if the port cannot be listened on */
 export async function startDemoServer(options: DemoServerOptions): Promise<DemoServer> {
-  const { supervisor } = options;
+  const { supervisor, load } = options;
   const cluster = (): ClusterStatus => clusterOf(options);
   const hub = createStreamHub({
     greeting: () => JSON.stringify({ type: 'cluster', cluster: cluster() }),
     onFirst: () => {
       for (const monitor of supervisor.monitors()) monitor.streamEvents((text) => hub.broadcastEvents(text));
+      load?.hold(false);
     },
     onLast: () => {
       for (const monitor of supervisor.monitors()) monitor.streamEvents(null);
+      load?.hold(true);
     },
   });
   const timers = [
     setInterval(() => sendCluster(hub, cluster), clusterMs),
     setInterval(createRatesSender(hub, supervisor), ratesMs),
+    ...(load == null ? [] : [setInterval(() => sendLoad(hub, load), loadMs)]),
   ];
   const { server } = createWebServer(routes(options), null);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
@@ -101,6 +109,10 @@ function sendCluster(hub: StreamHub, cluster: () => ClusterStatus): void {
   hub.broadcast(JSON.stringify({ type: 'cluster', cluster: cluster() }));
 }
 
+function sendLoad(hub: StreamHub, load: DemoLoad): void {
+  if (hub.clients() > 0) hub.broadcast(JSON.stringify({ type: 'load', load: load.status() }));
+}
+
 function routes(options: DemoServerOptions): Express {
   const { supervisor, clusterSecret, dashboard, logger } = options;
   const app = express();
@@ -117,6 +129,7 @@ function routes(options: DemoServerOptions): Express {
   app.get('/api/log/:slot', createLogProxy(supervisor));
   app.post('/api/fault', express.json({ limit: '16kb' }), ifStillWanted, postFault(supervisor, logger));
   app.post('/api/sql', express.json({ limit: '256kb' }), ifStillWanted, postSql(options));
+  app.post('/api/load', express.json({ limit: '16kb' }), ifStillWanted, postLoad(options.load ?? null));
   const admin = createAdminProxy({ supervisor, clusterSecret });
   app.post('/api/members', express.json({ limit: '16kb' }), ifStillWanted, admin.members);
   app.post('/api/leader/transfer', express.json({ limit: '16kb' }), ifStillWanted, admin.transferLeadership);
@@ -164,6 +177,23 @@ function postFault(supervisor: Supervisor, logger: Logger): RequestHandler {
     logger.info({ fault: wanted, outcome }, 'fault');
     if (outcome.ok) response.json(outcome);
     else response.status(409).json({ error: { code: outcome.code, message: outcome.message } });
+  };
+}
+
+function postLoad(load: DemoLoad | null): RequestHandler {
+  return (request, response) => {
+    const body = checkShape(loadSettingsSchema, request.body, '(body)');
+    if (!body.ok) {
+      response.status(400).json({ error: { code: 'badRequest', message: requestText(body.problems) } });
+      return;
+    }
+    if (load === null) {
+      const message = 'This demo was started without a load.';
+      response.status(409).json({ error: { code: 'unavailable', message } });
+      return;
+    }
+    load.set(body.value);
+    response.json({ ok: true });
   };
 }
 

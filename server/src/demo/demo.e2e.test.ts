@@ -65,7 +65,7 @@ function startDemo(extra: string[] = [], env: Record<string, string> = {}): Demo
   const ports = ['--port', String(basePort), '--dashboard-port', String(dashboardPort())];
   const child = spawn(
     process.execPath,
-    [...nodeArgs, 'demo', '--data-dir', dir, '--no-dashboard', ...ports, ...extra],
+    [...nodeArgs, 'demo', '--data-dir', dir, '--no-dashboard', '--no-load', ...ports, ...extra],
     {
       env: { ...process.env, ...env },
     },

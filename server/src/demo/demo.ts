@@ -25,6 +25,8 @@ import {
   writeRunning,
 } from './data-dir.ts';
 import type { StoreWish } from './demo-store.ts';
+import { DemoLoad } from './load/load.ts';
+import { usualLoad } from './load/load-settings.ts';
 import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
@@ -51,6 +53,8 @@ export interface DemoSetup {
   readonly logger: Logger;
   /** False: serve no dashboard files, only the API. */
   readonly dashboard: boolean;
+  /** True: while somebody watches, clients write and read. */
+  readonly load: boolean;
 }
 
 export interface RunningDemo {
@@ -155,11 +159,14 @@ async function launch(
     ? startChecker({ ...checking(options, plans), cluster: () => supervisor.cluster() })
     : null;
   if (checker !== null) undo.push(() => checker.stop());
+  const load = setup.load ? new DemoLoad({ plans, payload: options.payload, settings: usualLoad }) : null;
+  if (load !== null) undo.push(() => load.stop());
   let dashboard: DashboardState | null = null;
   const server = await startDemoServer({
     port: options.dashboardPort,
     supervisor,
     check: checker === null ? null : () => checker.status(),
+    load,
     clusterSecret: dir.cluster.clusterSecret,
     runSql: ({ pgwirePort }, sql) => runSql(pgwirePort, sql),
     dashboard: () => dashboard,

@@ -4,9 +4,9 @@
  * Responsible for: bounds on time, rows and bytes, and a shape that a page can show. Each request has a session of its own.
  * Invariant: rows beyond the bound are read and forgotten, never kept, so that the statement still completes.
  */
-import { Client, type DatabaseError, Query, type QueryResult, type ResultBuilder } from 'pg';
+import { type Client, type DatabaseError, Query, type QueryResult, type ResultBuilder } from 'pg';
 import { z } from 'zod';
-import { demoHost, demoUser } from './layout.ts';
+import { connectionOf, endSession, sessionAt } from './sql-session.ts';
 
 export const sqlBody = z.strictObject({ replica: z.string().max(64), sql: z.string().min(1).max(100_000) });
 
@@ -35,15 +35,10 @@ const cellCharsMax = 10_000;
 const asText = { getTypeParser: () => (value: string) => value };
 
 export async function runSql(port: number, sql: string): Promise<SqlResult | { readonly error: SqlError }> {
-  const client = new Client({
-    host: demoHost,
-    port,
-    ...demoUser,
+  const client = sessionAt(port, {
     application_name: 'barista dashboard',
     connectionTimeoutMillis: connectMs,
   });
-  // Told of by the query as well; without a listener it would end the process.
-  client.on('error', () => {});
   const startedAtMs = performance.now();
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -63,23 +58,6 @@ export async function runSql(port: number, sql: string): Promise<SqlResult | { r
     clearTimeout(timer);
     endSession(client);
   }
-}
-
-/** What pg has, but its types do not tell of. */
-interface Connection {
-  readonly stream: { destroy(): void };
-  on(event: 'commandComplete', listener: (message: { readonly text: string }) => void): void;
-}
-const connectionOf = (client: Client): Connection =>
-  (client as unknown as { readonly connection: Connection }).connection;
-
-function endSession(client: Client): void {
-  const { stream } = connectionOf(client);
-  const timer = setTimeout(() => stream.destroy(), 500);
-  client.end().then(
-    () => clearTimeout(timer),
-    () => stream.destroy(),
-  );
 }
 
 /** Several statements may come in one text: the last result is shown. */

@@ -4,6 +4,7 @@
  * Strict: a field that no type knows of is a mistake, too.
  */
 import { z } from 'zod';
+import type { LoadStatus } from '../../api/load.ts';
 import type {
   ClusterStatus,
   LinkFault,
@@ -193,10 +194,39 @@ const event = z.looseObject({
   name: z.string().min(1),
 });
 
+const writes = z.int().min(0);
+const loadShape: z.ZodType<LoadStatus> = z.strictObject({
+  settings: z.strictObject({
+    isRunning: z.boolean(),
+    clients: z.int(),
+    perSecond: z.number(),
+    readShare: z.number(),
+  }),
+  counts: z.strictObject({
+    acknowledged: writes,
+    refused: writes,
+    unknown: writes,
+    reads: writes,
+    readsRefused: writes,
+  }),
+  lost: writes,
+  lostIds: z.array(z.int()),
+  risen: writes,
+  replicas: z.array(
+    z.strictObject({
+      id: z.string(),
+      checkedAgoMs: z.number().nullable(),
+      missing: writes,
+      problem: z.string().nullable(),
+    }),
+  ),
+});
+
 export const frameShape = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('cluster'), cluster: clusterShape }),
   z.strictObject({ type: z.literal('events'), events: z.array(event), dropped: count }),
   z.strictObject({ type: z.literal('rates'), at: z.number(), perReplica: z.record(z.string(), rates) }),
+  z.strictObject({ type: z.literal('load'), load: loadShape }),
 ]);
 
 export const verifyShape: z.ZodType<VerifyResult> = z.strictObject({
