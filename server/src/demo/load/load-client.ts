@@ -67,7 +67,7 @@ export class LoadClient {
       this.last = id;
       return true;
     } catch (error) {
-      const code = String((error as { code?: unknown }).code ?? '');
+      const code = codeOf(error);
       conscience.ends(id, saysThatNothingWasDone(code) ? 'refused' : 'unknown');
       return isOfStatement(code);
     }
@@ -84,7 +84,7 @@ export class LoadClient {
       return true;
     } catch (error) {
       conscience.read('refused');
-      return isOfStatement(String((error as { code?: unknown }).code ?? ''));
+      return isOfStatement(codeOf(error));
     }
   }
 
@@ -111,6 +111,12 @@ export class LoadClient {
     if (this.client !== null) endSession(this.client);
     this.client = null;
   }
+}
+
+/** Empty: it has none. */
+function codeOf(error: unknown): string {
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === 'string' ? code : '';
 }
 
 const sqlState = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
