@@ -11,7 +11,15 @@
  */
 import { defineConfig } from 'vitest/config';
 
-const roots = ['server/src', 'harness', 'dashboard/src', 'dashboard/dev', 'scripts', 'packaging'];
+const roots = [
+  'server/src',
+  'harness',
+  'dashboard/src',
+  'dashboard/dev',
+  'dashboard/sim',
+  'scripts',
+  'packaging',
+];
 const suite = (suffix: string): string[] => roots.map((root) => `${root}/**/*.${suffix}.{ts,tsx}`);
 const slow = ['pg.test', 'tlc.test', 'zk.test', 'e2e.test'].flatMap(suite);
 

@@ -1,16 +1,47 @@
 /**
- * Builds the dashboard into dashboard/dist, which the demo serves. `vite dashboard` serves it with hot reload and passes
+ * Builds the dashboard into dashboard/dist, which the demo serves; with `--mode lab` into dashboard/lab, which needs no server of ours: any that hands out files will do. `vite dashboard` serves it with hot reload and passes
  * the API on to the address in BARISTA_API (the demo, or the fixture server of dashboard/dev).
+ *
+ * The simulator's Worker has the replica's own code in it: what that takes of Node.js is in sim/browser.
  */
+import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
 
 const api = process.env['BARISTA_API'] ?? 'http://127.0.0.1:8080';
+const standIns = join(import.meta.dirname, 'sim/browser');
 
-export default defineConfig({
+/** The page asks nobody for anything: the browser holds it to that. */
+const asksNobody: Plugin = {
+  name: 'asks-nobody',
+  transformIndexHtml: () => [
+    {
+      tag: 'meta',
+      attrs: {
+        'http-equiv': 'Content-Security-Policy',
+        content:
+          "default-src 'self'; connect-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:",
+      },
+      injectTo: 'head-prepend',
+    },
+  ],
+};
+
+export default defineConfig(({ mode }) => ({
   root: import.meta.dirname,
-  plugins: [react()],
+  plugins: [react(), ...(mode === 'lab' ? [asksNobody] : [])],
   base: './',
-  build: { outDir: 'dist', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 400 },
+  resolve: {
+    alias: Object.fromEntries(
+      ['path', 'net', 'zlib', 'stream'].map((name) => [`node:${name}`, join(standIns, `node-${name}.ts`)]),
+    ),
+  },
+  worker: { format: 'es' },
+  build: {
+    outDir: mode === 'lab' ? 'lab' : 'dist',
+    emptyOutDir: true,
+    target: 'es2023',
+    chunkSizeWarningLimit: 900,
+  },
   server: { proxy: { '/api': { target: api, ws: true } } },
-});
+}));

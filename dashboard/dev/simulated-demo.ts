@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import type { DashboardState } from '../../server/src/demo/dashboard-build.ts';
 import { startDemoServer } from '../../server/src/demo/demo-server.ts';
 import type { ReplicaPlan } from '../../server/src/demo/layout.ts';
+import { createReplicaMonitor } from '../../server/src/demo/replica-monitor.ts';
 import { Supervisor } from '../../server/src/demo/supervisor.ts';
 import { startHttpGateway, type HttpGateway } from '../../server/src/gateways/http/http-gateway.ts';
 import { createMetrics } from '../../server/src/gateways/http/metrics.ts';
@@ -17,10 +18,10 @@ import { configOf } from '../../server/src/replica/testing/configurations.ts';
 import type { MemberProcess } from '../../server/src/replica/testing/member-process.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import { openDoor, type Door } from './door.ts';
-import { runModelSql } from './model-sql.ts';
-import { ClientSessions } from './sessions.ts';
-import { createSimulatedMachine, type SimulatedMachine } from './simulated-machine.ts';
-import { serveLife } from './simulated-replica.ts';
+import { runModelSql } from '../sim/model-sql.ts';
+import { ClientSessions } from '../sim/sessions.ts';
+import { createSimulatedMachine, type SimulatedMachine } from '../sim/simulated-machine.ts';
+import { serveLife } from '../sim/simulated-replica.ts';
 
 const firstPid = 4000;
 /** How often it is looked at whether a process stands still. */
@@ -58,6 +59,7 @@ export async function startSimulatedDemo(options: SimulatedDemoOptions): Promise
   const places = new Map<ReplicaId, Place>();
   const supervisor = new Supervisor({
     plans,
+    monitorOf: createReplicaMonitor,
     autoRestart: false,
     say,
     onChildren: () => undefined,

@@ -1,7 +1,7 @@
 /** A simulated group that can be looked at: founded, with something in its database, and clients at work; time stands still until it is played. */
 import type { DashboardState } from '../../server/src/demo/dashboard-build.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
-import { Load } from './load.ts';
+import { Load } from '../sim/load.ts';
 import { Pace } from './pace.ts';
 import { startSimulatedDemo, type SimulatedDemo } from './simulated-demo.ts';
 

@@ -1,10 +1,14 @@
-/** Starts the page: opens the store on the server that served it, and hands it to React. */
-import { StrictMode } from 'react';
+/** Starts the page: opens the run that its address names, else that of the server that served it, and hands it to React. The lab's page has no server, and begins with a simulated group. */
+import { StrictMode, useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
+import { firstRun } from '../sim/run-address.ts';
 import { App } from './app.tsx';
 import { applyTheme, storedTheme } from './components/hooks.ts';
+import { addressWith, viewInAddress } from './components/use-view.ts';
 import { liveSource } from './live/live-source.ts';
-import { openRun } from './run/run-store.ts';
+import { openChoice, type RunChoice } from './run/run-choice.ts';
+import { startSimulator } from './run/start-simulator.ts';
+import { ChoiceProvider } from './views/source-menu.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
 import './styles/components.css';
@@ -13,10 +17,43 @@ import './styles/components.css';
 applyTheme(storedTheme());
 
 const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
-const store = openRun(liveSource(`${scheme}//${location.host}/api/stream`));
+const hasServer = import.meta.env.MODE !== 'lab';
+const choice = openChoice({
+  live: hasServer ? () => liveSource(`${scheme}//${location.host}/api/stream`) : null,
+  startSimulator,
+  first: firstRun,
+  address: {
+    read: () => location.hash,
+    write: (hash) => {
+      const view = viewInAddress();
+      const next = hash === '' && view === 'lab' ? location.pathname : addressWith(hash, view);
+      history.replaceState(null, '', next);
+    },
+    onChange: (listener) => window.addEventListener('hashchange', listener),
+  },
+});
+
+let shown = 0;
+const keys = new WeakMap<object, number>();
+
+/** Another run is another page: what was picked in one means nothing in the other. */
+function keyOf(store: object): number {
+  const known = keys.get(store) ?? (shown += 1);
+  keys.set(store, known);
+  return known;
+}
+
+function Page({ choice }: { readonly choice: RunChoice }) {
+  const store = useSyncExternalStore(choice.subscribe, choice.store);
+  return (
+    <ChoiceProvider value={choice}>
+      <App key={keyOf(store)} store={store} />
+    </ChoiceProvider>
+  );
+}
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <App store={store} />
+    <Page choice={choice} />
   </StrictMode>,
 );

@@ -1,10 +1,17 @@
-/** Which view of the page is shown, as the address says: `#lab`, `#operator`. */
+/** Which view of the page is shown, as the address says: `#lab`, `#operator`; where it names a simulated run, too, `#sim?...&view=operator`. */
 import { useEffect, useState } from 'react';
 
 export type PageView = 'lab' | 'operator';
 
-function viewInAddress(): PageView {
-  return location.hash === '#operator' ? 'operator' : 'lab';
+export function viewInAddress(): PageView {
+  return /^#operator$|[?&]view=operator\b/.test(location.hash) ? 'operator' : 'lab';
+}
+
+/** The same address, with this view. */
+export function addressWith(hash: string, view: PageView): string {
+  if (!hash.startsWith('#sim?')) return `#${view}`;
+  const run = hash.replace(/&view=\w*/g, '');
+  return view === 'lab' ? run : `${run}&view=${view}`;
 }
 
 export function useView(): readonly [PageView, (view: PageView) => void] {
@@ -17,7 +24,7 @@ export function useView(): readonly [PageView, (view: PageView) => void] {
   return [
     view,
     (next) => {
-      location.hash = next;
+      location.hash = addressWith(location.hash, next);
     },
   ];
 }

@@ -31,12 +31,15 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** The frame, or null if `text` is none. */
 export function parseFrame(text: string): Frame | null {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
+    return frameOf(JSON.parse(text));
   } catch {
     return null;
   }
+}
+
+/** The frame, or null if `value` is none. */
+export function frameOf(value: unknown): Frame | null {
   if (!isRecord(value)) return null;
   switch (value['type']) {
     case 'cluster': {

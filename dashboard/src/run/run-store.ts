@@ -37,6 +37,8 @@ export interface RunStore {
   /** Stands at the next moment that something was told, or at the one before. */
   readonly step: (direction: 1 | -1) => void;
   readonly retryNow: () => void;
+  /** Nothing comes of the source any more. */
+  readonly close: () => void;
 }
 
 interface Pending {
@@ -81,14 +83,17 @@ export function openRun(source: RunSource): RunStore {
     } else playing ??= setInterval(tell, flushMs);
     for (const listener of listeners) listener();
   };
-  const flush = (): void => {
-    clearTimeout(flushing);
-    flushing = undefined;
+  const keep = (): void => {
     const last = pending.at(-1);
     const frames = pending.map(({ frame }) => frame);
     pending = [];
     pendingEvents = 0;
     if (last !== undefined) record.add(last.atMs, frames);
+  };
+  const flush = (): void => {
+    clearTimeout(flushing);
+    flushing = undefined;
+    keep();
     tell();
   };
   const makeRoom = (): void => {
@@ -99,6 +104,9 @@ export function openRun(source: RunSource): RunStore {
     }
   };
   const take = (frame: Frame, atMs: number): void => {
+    // A run that passes faster than the wall's clock is kept as finely.
+    const [first] = pending;
+    if (first !== undefined && atMs - first.atMs >= flushMs) keep();
     // Of statuses only the last one counts.
     if (frame.type === 'cluster') pending = pending.filter((other) => other.frame.type !== 'cluster');
     pending.push({ atMs, frame });
@@ -114,7 +122,7 @@ export function openRun(source: RunSource): RunStore {
     tell();
   };
 
-  source.subscribe({
+  const unsubscribe = source.subscribe({
     onFrames: (frames, atMs) => frames.forEach((frame) => take(frame, atMs)),
     onConnection(next) {
       connection = next;
@@ -151,5 +159,10 @@ export function openRun(source: RunSource): RunStore {
         return standAt((direction === 1 ? history.next(atMs) : history.before(atMs)) ?? atMs, extent);
       }),
     retryNow: () => source.retryNow(),
+    close() {
+      unsubscribe();
+      clearTimeout(flushing);
+      clearInterval(playing);
+    },
   };
 }

@@ -17,6 +17,7 @@ import type { RateSeries } from '../model/rate-series.ts';
 import type { SendFault } from '../run/requests.ts';
 import type { RunSource } from '../run/source.ts';
 import { CheckFigure } from './check-figure.tsx';
+import { SourceMenu } from './source-menu.tsx';
 import './top-bar.css';
 
 interface TopBarProps {
@@ -113,6 +114,7 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
         {cluster?.check == null ? null : <CheckFigure check={cluster.check} />}
       </dl>
       <div className="top-actions">
+        <SourceMenu />
         <ConnectionState connection={props.connection} />
         <Button
           asksServer

@@ -35,6 +35,7 @@ import { untilServing } from './readiness.ts';
 import { createReplicaMachine } from './replica-machine.ts';
 import type { ReplicaCommand } from './replica-process.ts';
 import { runSql } from './sql-console.ts';
+import { createReplicaMonitor } from './replica-monitor.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface DemoSetup {
@@ -144,6 +145,7 @@ async function launch(
   const supervisor = new Supervisor({
     plans,
     machineOf: (plan, onExit) => createReplicaMachine(plan, setup.command, onExit),
+    monitorOf: createReplicaMonitor,
     autoRestart: options.autoRestart,
     say,
     onChildren: (pids) => {

@@ -1,21 +1,16 @@
 /** Sends the rates of all replicas to whoever watches the demo, once at each call of the function that it makes. */
-import { type ReplicaRates, RateWindow } from './rates.ts';
+import { RateWindows } from './rates.ts';
 import type { StreamHub } from './stream-hub.ts';
 import type { Supervisor } from './supervisor.ts';
 
 export function createRatesSender(hub: StreamHub, supervisor: Supervisor): () => void {
-  const windows = new Map<string, RateWindow>();
+  const windows = new RateWindows();
   let busy = false;
   const send = async (): Promise<void> => {
     const readings = await Promise.all(
       supervisor.monitors().map(async (monitor) => [monitor.plan.id, await monitor.read()] as const),
     );
-    const perReplica: Record<string, ReplicaRates> = {};
-    for (const [id, reading] of readings) {
-      const window = windows.get(id) ?? new RateWindow();
-      windows.set(id, window);
-      perReplica[id] = window.next(reading);
-    }
+    const perReplica = windows.next(readings);
     hub.broadcast(JSON.stringify({ type: 'rates', at: Date.now(), perReplica }));
   };
   return () => {

@@ -4,7 +4,7 @@
  * Pure. Invariant: a replica that was started again in between, or does not answer, has no rates rather than wrong ones.
  */
 import type { ReplicaStatus } from '../api/status.ts';
-import type { LatencyBuckets } from '../gateways/http/metrics.ts';
+import type { LatencyBuckets } from '../gateways/http/latency-buckets.ts';
 
 /** Over the `windowMs` before. Latencies are those of agreement on a range of WAL; 0 where there was none. */
 export interface ReplicaRates {
@@ -59,6 +59,26 @@ export class RateWindow {
     const before = this.readings;
     this.readings = reading === null ? [] : [...before.filter((one) => isOfWindow(one, reading)), reading];
     return ratesBetween(this.readings[0] ?? null, reading);
+  }
+}
+
+/** The windows of all replicas. */
+export class RateWindows {
+  private readonly windows = new Map<string, RateWindow>();
+
+  /** What a frame of rates tells. */
+  next(readings: readonly (readonly [id: string, reading: Reading | null])[]): Record<string, ReplicaRates> {
+    return Object.fromEntries(
+      readings.map(([id, reading]) => {
+        const window = this.windows.get(id) ?? new RateWindow();
+        this.windows.set(id, window);
+        return [id, window.next(reading)];
+      }),
+    );
+  }
+
+  clear(): void {
+    this.windows.clear();
   }
 }
 

@@ -7,7 +7,7 @@
 import { Agent } from 'node:http';
 import { WebSocket } from 'ws';
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
-import type { LatencyBuckets } from '../gateways/http/metrics.ts';
+import type { LatencyBuckets } from '../gateways/http/latency-buckets.ts';
 import { requestJson } from './http-client.ts';
 import { demoHost, type ReplicaPlan } from './layout.ts';
 import type { Reading } from './rates.ts';

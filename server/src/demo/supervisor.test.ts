@@ -6,6 +6,7 @@ import { segmentStore } from './demo-store.ts';
 import { refused } from './fault-outcome.ts';
 import type { ReplicaMachine } from './replica-machine.ts';
 import type { ProcessState } from './replica-process.ts';
+import { createReplicaMonitor } from './replica-monitor.ts';
 import { Supervisor } from './supervisor.ts';
 
 const states = new Map<string, ProcessState>();
@@ -51,6 +52,7 @@ function create(replicas: number): Supervisor {
         endPostgres: () => Promise.resolve(null),
       };
     },
+    monitorOf: createReplicaMonitor,
     autoRestart: false,
     say: () => undefined,
     onChildren: () => undefined,

@@ -22,7 +22,7 @@ import {
   wipedWords,
 } from './fault-words.ts';
 import type { ReplicaPlan } from './layout.ts';
-import { createReplicaMonitor, type ReplicaMonitor } from './replica-monitor.ts';
+import type { ReplicaMonitor } from './replica-monitor.ts';
 import type { ReplicaMachine } from './replica-machine.ts';
 import type { ExitReport } from './replica-process.ts';
 import type { Wiped } from './wipe.ts';
@@ -33,6 +33,7 @@ const autoRestartMs = 1000;
 export interface SupervisorOptions {
   readonly plans: readonly ReplicaPlan[];
   readonly machineOf: (plan: ReplicaPlan, onExit: (report: ExitReport) => void) => ReplicaMachine;
+  readonly monitorOf: (plan: ReplicaPlan, onStatus: (status: ReplicaStatus) => void) => ReplicaMonitor;
   readonly autoRestart: boolean;
   /** Lines for people. */
   readonly say: (line: string) => void;
@@ -71,7 +72,7 @@ export class Supervisor {
     return {
       plan,
       machine: this.options.machineOf(plan, (report) => this.onExit(report)),
-      monitor: createReplicaMonitor(plan, (status) => this.onStatus(plan.id, status)),
+      monitor: this.options.monitorOf(plan, (status) => this.onStatus(plan.id, status)),
       carrying: Promise.resolve(null),
       waiting: false,
       untold: false,

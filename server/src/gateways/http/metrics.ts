@@ -12,6 +12,7 @@ import type {
   ReplicaStatus,
 } from '../../api/status.ts';
 import type { Role } from '../../multipaxos/types/names.ts';
+import { bucketsMs, type LatencyBuckets } from './latency-buckets.ts';
 import { type BuildLabels, registerMeasures } from './measures-metrics.ts';
 
 /** What is measured while it happens, in milliseconds. */
@@ -29,12 +30,6 @@ export interface LogWrite {
   readonly bytes: number;
 }
 
-/** Numbers of observations at or below each bound, in milliseconds; the last bound is Infinity (null in JSON). */
-export interface LatencyBuckets {
-  readonly upToMs: readonly (number | null)[];
-  readonly agreements: readonly number[];
-}
-
 export interface Metrics {
   readonly latencies: LatencyObserver;
   buckets(): Promise<LatencyBuckets>;
@@ -43,10 +38,6 @@ export interface Metrics {
   readonly contentType: string;
 }
 
-const bucketsMs = [
-  0.1, 0.15, 0.25, 0.4, 0.6, 1, 1.5, 2.5, 4, 6, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1000, 1500, 2500,
-  4000, 6000, 10_000,
-];
 const roles: readonly Role[] = ['follower', 'candidate', 'leader'];
 const conditions: readonly ReplicaCondition[] = [
   'starting',

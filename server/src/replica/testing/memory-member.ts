@@ -191,6 +191,16 @@ export class MemoryMember {
     if (this.process === process) this.crash();
   }
 
+  /** What its log has, for somebody who looks on from outside the world: nothing that happens depends on it, if time stands still meanwhile. */
+  async lookedInto<T>(read: () => Promise<T>): Promise<T> {
+    this.logDisk.isLookedInto = true;
+    try {
+      return await read();
+    } finally {
+      this.logDisk.isLookedInto = false;
+    }
+  }
+
   private told(log: LogStore): LogStore {
     return { ...log, stats: () => ({ ...log.stats(), bytes: this.logBytesSaid ?? log.stats().bytes }) };
   }

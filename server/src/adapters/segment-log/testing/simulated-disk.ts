@@ -41,6 +41,8 @@ export class SimulatedDisk {
   slowness = 1;
   /** It says that a write is flushed when the cache has it. No disk may do that. */
   lies = false;
+  /** Somebody looks on from outside the world: what is read now takes no time, and leaves nothing to chance. */
+  isLookedInto = false;
   private readonly random: Random;
   private readonly path: string;
   private names: Names = new Map();
@@ -138,7 +140,7 @@ export class SimulatedDisk {
       },
       read: async (into, position) => {
         mustBeOpen();
-        await takesTime();
+        if (!this.isLookedInto) await takesTime();
         return inode.cached.subarray(position, position + into.length).copy(into);
       },
       sync: async () => {

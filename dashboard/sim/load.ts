@@ -10,6 +10,7 @@ const drinks = ['espresso', 'cortado', 'flat white', 'filter', 'ristretto'];
 const rowsMax = 400;
 const restMsMax = 160;
 const catalogueRows = 10;
+const attemptsMax = 1_000;
 
 export interface LoadOptions {
   readonly sessions: ClientSessions;
@@ -37,9 +38,18 @@ export class Load {
         key: `catalogue_${page + n + 1}`,
         value: this.random.pick(drinks),
       }));
-      const end = await this.client.transact({ reads: [], writes });
-      if (end.kind !== 'done') throw new Error('the catalogue could not be written');
+      await this.write(writes);
     }
+  }
+
+  /** Again while the group is broken. @throws Error if it stays so */
+  private async write(writes: Transaction['writes']): Promise<void> {
+    for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      const end = await this.client.transact({ reads: [], writes });
+      if (end.kind === 'done') return;
+      await new Promise<void>((resolve) => this.group.time.after(restMsMax, resolve));
+    }
+    throw new Error('the catalogue could not be written');
   }
 
   begin(): void {

@@ -1,0 +1,17 @@
+/** The simulator in a Worker of this page. */
+import type { FromSimulator } from '../../sim/protocol.ts';
+import type { SimulatorPort } from './simulated-source.ts';
+
+export function startSimulator(): SimulatorPort {
+  const worker = new Worker(new URL('../../sim/worker.ts', import.meta.url), { type: 'module' });
+  return {
+    post: (message) => worker.postMessage(message, []),
+    listen(listener) {
+      worker.addEventListener('message', ({ data }: MessageEvent<FromSimulator>) => listener(data));
+      worker.addEventListener('error', ({ message }) =>
+        listener({ kind: 'trouble', text: `The simulator has failed: ${message}` }),
+      );
+    },
+    end: () => worker.terminate(),
+  };
+}
