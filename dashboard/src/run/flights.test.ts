@@ -21,6 +21,9 @@ function handles(seq: number, from: string, message: TraceMessage, at = 'r2'): T
   return consensus({ seq, replica: at }, { name: 'HandleAccept', from: from as ReplicaId, message });
 }
 
+const later = (seq: number): TraceEvent =>
+  other({ seq, replica: 'r9' }, { layer: 'operation', name: 'ReplicaStarted', pid: 1 });
+
 function flightsOf(...batches: readonly (readonly TraceEvent[])[]) {
   const log = new FlightLog();
   for (const batch of batches) log.add(batch);
@@ -49,14 +52,49 @@ describe('flights', () => {
     expect(all.map(({ arrivedUs }) => arrivedUs)).toEqual([null, 4_000, null]);
   });
 
+  test('arrive together where several are handled as one, whichever end is told first', () => {
+    const three: TraceMessage = { ...accept(1), labels: ['a/1', 'a/2', 'a/3'] };
+    const left = [sends(1, 'r2', accept(1)), sends(2, 'r2', accept(2)), sends(3, 'r2', accept(3))];
+    const arrivals = (batches: readonly (readonly TraceEvent[])[]) =>
+      flightsOf(...batches).map(({ leftUs, arrivedUs, isLost }) => [leftUs, arrivedUs, isLost]);
+    const all = [1_000, 2_000, 3_000].map((leftUs) => [leftUs, 9_000, false]);
+    expect(arrivals([left, [handles(9, 'r1', three)]])).toEqual(all);
+    expect(arrivals([[handles(9, 'r1', three)], left])).toEqual(all);
+  });
+
+  test('are the last of those that were sent again', () => {
+    const all = flightsOf([
+      sends(1, 'r2', accept(1)),
+      sends(500, 'r2', accept(1)),
+      handles(502, 'r1', accept(1)),
+      later(700),
+    ]);
+    expect(all.map(({ arrivedUs, isLost }) => [arrivedUs, isLost])).toEqual([
+      [null, true],
+      [502_000, false],
+    ]);
+  });
+
   test('are lost once one that left later has arrived', () => {
     const all = flightsOf([
       sends(1, 'r2', accept(1)),
       sends(2, 'r3', accept(1)),
       sends(3, 'r2', accept(2)),
       handles(5, 'r1', accept(2)),
+      later(200),
     ]);
     expect(all.map(({ isLost }) => isLost)).toEqual([true, false, false]);
+  });
+
+  test('may be overtaken, and arrive', () => {
+    const all = flightsOf(
+      [sends(1, 'r2', accept(1)), sends(2, 'r2', accept(2)), handles(3, 'r1', accept(2))],
+      [handles(40, 'r1', accept(1)), later(200)],
+    );
+    expect(all.map(({ arrivedUs, isLost }) => [arrivedUs, isLost])).toEqual([
+      [40_000, false],
+      [3_000, false],
+    ]);
   });
 
   test('are lost when they take too long, but those whose arrival nobody tells of', () => {

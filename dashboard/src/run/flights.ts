@@ -1,10 +1,11 @@
 /**
  * Messages on their way between replicas, put together from both ends: an action's `sent`, and `from` with `message` of the action that handled it. Pure, but for what it gathers.
  *
- * Responsible for: joining the two by link, kind, ballot and slots, in order, whichever is told first; and for heartbeats that only the lease's events tell of. Does not know faults, nor how a message is drawn.
+ * Responsible for: joining the two by link, kind, ballot and slots, in order, whichever is told first, and though several may be handled as one; and for heartbeats that only the lease's events tell of. Does not know faults, nor how a message is drawn.
  * Invariants: no message arrives twice; what is kept is bounded, and the oldest goes first.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { Slot } from '../../../server/src/multipaxos/types/names.ts';
 import type { TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import { replicaOf } from '../model/incarnation.ts';
 
@@ -29,7 +30,7 @@ export interface Flight {
   readonly message: TraceMessage | null;
   readonly leftUs: number | null;
   readonly arrivedUs: number | null;
-  /** It will not arrive any more: one that left later has, or it is too long ago. Only of kinds whose arrival is always told. */
+  /** It will not arrive any more: one that left later has for a while, or it is too long ago. Only of kinds whose arrival is always told. */
   readonly isLost: boolean;
 }
 
@@ -66,6 +67,8 @@ interface Link {
   readonly flying: Kept[];
   /** Arrived and not known to have left. */
   readonly early: Kept[];
+  /** Of those that are flying: when one arrived that left later. */
+  readonly overtaken: Map<Kept, number>;
   /** When the last few messages arrived. */
   readonly lately: number[];
 }
@@ -73,6 +76,8 @@ interface Link {
 /** One that waits for longer than this for its other end waits for ever. */
 const waitingMax = 512;
 const latelyMax = 256;
+/** One that was overtaken may still come within this time. */
+const strayUs = 100_000;
 /** One message is told of by two layers within this time. */
 const sameStepUs = 1_000;
 
@@ -139,53 +144,55 @@ export class FlightLog {
 
   private leave(from: string, to: string, message: TraceMessage, atUs: number): void {
     const link = this.linkOf(from, to);
-    const index = link.early.findIndex(
-      (flight) => flight.arrivedUs! >= atUs && isSame(flight.message!, message),
-    );
-    if (index >= 0) {
-      const [flight] = link.early.splice(index, 1);
-      flight!.leftUs = atUs;
-      this.overtake(link, flight!);
-      return;
-    }
     const kind = kinds[message.kind];
-    link.flying.push(this.keep({ from, to, kind, message, leftUs: atUs, arrivedUs: null }));
-    if (link.flying.length > waitingMax) link.flying.shift();
+    const arrived = link.early.find((one) => one.arrivedUs! >= atUs && carries(one.message!, message));
+    if (arrived === undefined) {
+      link.flying.push(this.keep({ from, to, kind, message, leftUs: atUs, arrivedUs: null }));
+      if (link.flying.length > waitingMax) link.overtaken.delete(link.flying.shift()!);
+    } else if (arrived.leftUs === null) {
+      arrived.leftUs = atUs;
+      this.overtake(link, arrived);
+    } else this.keep({ from, to, kind, message, leftUs: atUs, arrivedUs: arrived.arrivedUs });
   }
 
+  /** What has left in several messages may be handled as one. Of what was sent again, it is the last one that has come: the others were lost, or would have. */
   private arrive(from: string, to: string, message: TraceMessage, atUs: number): void {
     const link = this.linkOf(from, to);
     link.lately.push(atUs);
     if (link.lately.length > latelyMax) link.lately.shift();
-    const index = link.flying.findIndex(
-      (flight) => flight.leftUs! <= atUs && isSame(flight.message!, message),
-    );
-    if (index < 0) {
+    const found = new Map<number, Kept>();
+    for (const flight of link.flying)
+      if (flight.leftUs! <= atUs && carries(message, flight.message!))
+        found.set(slotsOf(flight.message!).from, flight);
+    if (found.size === 0) {
       const kind = kinds[message.kind];
       link.early.push(this.keep({ from, to, kind, message, leftUs: null, arrivedUs: atUs }));
       if (link.early.length > waitingMax) link.early.shift();
       return;
     }
-    const [flight] = link.flying.splice(index, 1);
-    flight!.arrivedUs = atUs;
-    this.overtake(link, flight!);
-  }
-
-  /** Messages of one link arrive in the order in which they left. */
-  private overtake(link: Link, arrived: Kept): void {
-    for (let index = link.flying.length - 1; index >= 0; index -= 1) {
-      const flight = link.flying[index]!;
-      if (flight.kind !== arrived.kind || flight.leftUs! >= arrived.leftUs!) continue;
-      flight.isLost = answered.has(flight.kind);
-      link.flying.splice(index, 1);
+    for (const flight of found.values()) {
+      flight.arrivedUs = atUs;
+      link.overtaken.delete(flight);
+      link.flying.splice(link.flying.indexOf(flight), 1);
     }
+    for (const flight of found.values()) this.overtake(link, flight);
   }
 
-  private loseOld({ flying, early }: Link): void {
+  /** Messages of one link arrive nearly in the order in which they left. */
+  private overtake({ flying, overtaken }: Link, arrived: Kept): void {
+    for (const flight of flying)
+      if (flight.kind === arrived.kind && flight.leftUs! < arrived.leftUs! && !overtaken.has(flight))
+        overtaken.set(flight, arrived.arrivedUs!);
+  }
+
+  private loseOld({ flying, early, overtaken }: Link): void {
     const beforeUs = this.lastUs - this.bounds.flyingUsMax;
-    while (flying.length > 0 && flying[0]!.leftUs! < beforeUs) {
-      const flight = flying.shift()!;
+    for (const flight of flying.slice()) {
+      const overtakenUs = overtaken.get(flight) ?? Number.POSITIVE_INFINITY;
+      if (flight.leftUs! >= beforeUs && overtakenUs + strayUs > this.lastUs) continue;
       flight.isLost = answered.has(flight.kind);
+      flying.splice(flying.indexOf(flight), 1);
+      overtaken.delete(flight);
     }
     while (early.length > 0 && early[0]!.arrivedUs! < beforeUs) early.shift();
   }
@@ -201,19 +208,25 @@ export class FlightLog {
     const key = `${from}>${to}`;
     const known = this.links.get(key);
     if (known !== undefined) return known;
-    const link: Link = { flying: [], early: [], lately: [] };
+    const link: Link = { flying: [], early: [], overtaken: new Map(), lately: [] };
     this.links.set(key, link);
     return link;
   }
 }
 
-function isSame(one: TraceMessage, other: TraceMessage): boolean {
+/** Whether all of the other one is in it. */
+function carries(one: TraceMessage, other: TraceMessage): boolean {
+  const [all, part] = [slotsOf(one), slotsOf(other)];
   return (
     one.kind === other.kind &&
     one.ballot.round === other.ballot.round &&
     one.ballot.replica === other.ballot.replica &&
-    one.firstSlot === other.firstSlot &&
-    one.lastSlot === other.lastSlot &&
-    one.labels?.length === other.labels?.length
+    all.from <= part.from &&
+    part.to <= all.to
   );
+}
+
+/** 0 of what is about none. */
+function slotsOf({ firstSlot = 0 as Slot, lastSlot, labels }: TraceMessage): { from: number; to: number } {
+  return { from: firstSlot, to: lastSlot ?? firstSlot + Math.max(0, (labels?.length ?? 1) - 1) };
 }
