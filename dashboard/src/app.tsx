@@ -58,7 +58,7 @@ export function App({ store }: { readonly store: RunStore }) {
             source={store.source}
             onFault={acts.onFault}
           />
-          <PastNotice />
+          {view === 'operator' ? <PastNotice /> : null}
           <main className={view === 'lab' ? 'lab-page' : 'page'} data-offline={isLost}>
             {banners}
             {cluster === null ? (

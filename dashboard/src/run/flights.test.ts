@@ -60,6 +60,7 @@ describe('flights', () => {
     const all = [1_000, 2_000, 3_000].map((leftUs) => [leftUs, 9_000, false]);
     expect(arrivals([left, [handles(9, 'r1', three)]])).toEqual(all);
     expect(arrivals([[handles(9, 'r1', three)], left])).toEqual(all);
+    expect(arrivals([left.slice(0, 1), [handles(9, 'r1', three)], left.slice(1)])).toEqual(all);
   });
 
   test('are the last of those that were sent again', () => {

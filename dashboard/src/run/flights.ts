@@ -176,6 +176,9 @@ export class FlightLog {
       link.flying.splice(link.flying.indexOf(flight), 1);
     }
     for (const flight of found.values()) this.overtake(link, flight);
+    // The rest of what it carries may be told of later.
+    const { from: first, to: last } = slotsOf(message);
+    if (found.size <= last - first) link.early.push({ ...[...found.values()][0]!, message, arrivedUs: atUs });
   }
 
   /** Messages of one link arrive nearly in the order in which they left. */

@@ -39,7 +39,8 @@ export function dotsOf(flights: readonly Flight[], places: Places, options: Dots
   const bucketUs = shownUs / bucketsInFlight;
   const groups = new Map<string, { readonly flight: Flight; readonly beganUs: number; count: number }>();
   for (const flight of flights) {
-    const began = flight.leftUs ?? flight.arrivedUs! - shownUs;
+    // What is known by its arrival only has left hardly before it.
+    const began = flight.leftUs ?? flight.arrivedUs!;
     const key = `${flight.from}>${flight.to} ${flight.kind} ${Math.floor(began / bucketUs)}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { flight, beganUs: began, count: 1 });
@@ -53,7 +54,7 @@ export function dotsOf(flights: readonly Flight[], places: Places, options: Dots
     const isStopped =
       flight.isLost ||
       (flight.arrivedUs === null && faults.get(linkKey(flight.from, flight.to))?.cut === true);
-    const takesUs = isStopped ? shownUs : Math.max(shownUs, (flight.arrivedUs ?? 0) - (flight.leftUs ?? 0));
+    const takesUs = isStopped ? shownUs : Math.max(shownUs, (flight.arrivedUs ?? beganUs) - beganUs);
     const share = (atUs - beganUs) / takesUs;
     if (share < 0 || share > 1) continue;
     const along = isStopped ? share * endsAt : share;

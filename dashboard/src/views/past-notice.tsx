@@ -1,5 +1,6 @@
 /** Says unmistakably that what is shown is not now: how long ago, whether it stands or plays, and the way back. */
 import { Button } from '../components/button.tsx';
+import { useNow } from '../components/hooks.ts';
 import { useMoment, useRun, useSelected } from '../components/run.tsx';
 import { spellAge } from '../stage/draw-stage.ts';
 import './past-notice.css';
@@ -18,6 +19,8 @@ export function PastNotice() {
 function Past({ isPlaying }: { readonly isPlaying: boolean }) {
   const store = useRun();
   const momentMs = useMoment(100);
+  // Where the view stands, its age still grows.
+  useNow(100);
   const now = store.source.kind === 'live' ? 'live' : 'now';
   return (
     <div className="past" role="status" data-testid="past">

@@ -6,6 +6,7 @@ import { useRun } from '../../components/run.tsx';
 import type { Acts } from '../../components/use-acts.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { wholeRequests } from '../../stage/acts.ts';
+import { PastNotice } from '../past-notice.tsx';
 import { MessageLegend } from './message-legend.tsx';
 import { MessagePopover, type Picked } from './message-popover.tsx';
 import { SpaceTimeView } from './space-time-view.tsx';
@@ -55,7 +56,8 @@ export function LabView({ cluster, leader, themeKey, acts }: LabViewProps) {
         ) : (
           <SpaceTimeView cluster={cluster} themeKey={themeKey} onMessage={setPicked} />
         )}
-        <MessageLegend themeKey={themeKey} />
+        {scenery === 'stage' ? <MessageLegend themeKey={themeKey} /> : null}
+        <PastNotice />
         <div className="lab-actions">
           <Button
             asksServer

@@ -90,7 +90,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
     dots.current =
       atUs === null
         ? []
-        : dotsOf(record.flights.between(atUs - shownUs, atUs + shownUs), now, { atUs, shownUs, faults });
+        : dotsOf(record.flights.between(atUs - shownUs, atUs), now, { atUs, shownUs, faults });
     drawStage(
       brush,
       {
