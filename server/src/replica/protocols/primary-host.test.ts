@@ -16,6 +16,7 @@ import {
   silenceMs,
   textsOf,
 } from './testing/one-primary-host.ts';
+import { whyNoCopyServes } from './primary-host.ts';
 
 let one: OnePrimaryHost;
 beforeEach(async () => {
@@ -250,5 +251,21 @@ describe('an old primary', () => {
   it('is one no more when it is told to step back', async () => {
     one.host.stepBack();
     expect(one.host.standing()).toMatchObject({ role: 'follower', leader: null });
+  });
+});
+
+describe('why a copy does not serve', () => {
+  const replicas = [m1, m2, m3];
+
+  it('is that it hears no primary', () => {
+    expect(whyNoCopyServes({ id: m2, replicas, replication: 'semi' }, m1)).toBeNull();
+    expect(whyNoCopyServes({ id: m2, replicas, replication: 'semi' }, null)).toBe('no primary is heard');
+    expect(whyNoCopyServes({ id: m2, replicas: [m1, m2], replication: 'semi' }, null)).toContain('of two');
+  });
+
+  it('is that nothing is replicated, and who serves, though that one is heard by nobody', () => {
+    for (const id of [m2, m3])
+      expect(whyNoCopyServes({ id, replicas, replication: 'none' }, null)).toContain('connect to r1');
+    expect(whyNoCopyServes({ id: m1, replicas, replication: 'none' }, null)).toBe('no primary is heard');
   });
 });

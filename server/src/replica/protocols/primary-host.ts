@@ -257,13 +257,7 @@ export class PrimaryHost implements ProtocolHost {
       if (isServing(this.state)) return null;
       return 'too few of the other replicas are heard, and another may be primary: it answers nobody until they are back';
     }
-    if (leader === null)
-      return config.replicas.length === 2
-        ? 'no primary is heard, and of two replicas none takes over alone: bring the other one back'
-        : 'no primary is heard';
-    return config.replication === 'none'
-      ? `the group does not replicate (primary.replication: none): connect to ${replicaOf(leader)}`
-      : null;
+    return whyNoCopyServes(config, leader);
   }
 
   status(): ProtocolStatus {
@@ -375,4 +369,19 @@ export class PrimaryHost implements ProtocolHost {
     this.parts.logger.warn('the database has executed what the log has not');
     this.parts.timers.soon(() => this.listener?.copyNeeded());
   }
+}
+
+/** Of a replica that is not the primary; null: it gives what its clients want to the one that it hears. */
+export function whyNoCopyServes(
+  { id, replicas, replication }: Pick<PrimaryConfig, 'id' | 'replicas' | 'replication'>,
+  heard: ReplicaId | null,
+): string | null {
+  const [first] = replicas;
+  // Nothing is sent to anybody, so the first of the list is heard by none, and leads all the same.
+  if (replication === 'none' && first !== undefined && first !== id)
+    return `the group does not replicate (primary.replication: none): connect to ${replicaOf(first)}`;
+  if (heard !== null) return null;
+  return replicas.length === 2
+    ? 'no primary is heard, and of two replicas none takes over alone: bring the other one back'
+    : 'no primary is heard';
 }
