@@ -1,4 +1,5 @@
 /** The page: takes the run's store, shows one of its two views, and owns what both share. */
+import { useCallback } from 'react';
 import { useSystemDark, useTheme } from './components/hooks.ts';
 import { RunProvider, useSelected } from './components/run.tsx';
 import { ServerAway } from './components/server-away.tsx';
@@ -33,6 +34,7 @@ export function App({ store }: { readonly store: RunStore }) {
   const [toasts, showToast] = useToasts();
   const isLost = connection.kind === 'lost';
   const acts = useActs(store, isLost, showToast);
+  const onTrouble = useCallback((message: string) => showToast('bad', message), [showToast]);
   const leader = findLeader(cluster)?.id ?? null;
   const themeKey = `${theme} ${systemDark}`;
   useKeys({ '1': () => setView('lab'), '2': () => setView('operator') });
@@ -64,7 +66,13 @@ export function App({ store }: { readonly store: RunStore }) {
             {cluster === null ? (
               <Waiting lost={isLost} />
             ) : view === 'lab' ? (
-              <LabView cluster={cluster} leader={leader} themeKey={themeKey} acts={acts} />
+              <LabView
+                cluster={cluster}
+                leader={leader}
+                themeKey={themeKey}
+                acts={acts}
+                onTrouble={onTrouble}
+              />
             ) : (
               <OperatorView cluster={cluster} themeKey={themeKey} onFault={acts.onFault} />
             )}

@@ -1,6 +1,7 @@
 /**
  * Requests to the server: set a fault, compare the data, run SQL, read a slot. Every outcome is returned; nothing is thrown.
  */
+import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type {
@@ -21,6 +22,7 @@ const sqlMs = 30_000;
 /** So does it with a comparison. */
 const verifyMs = 32 * 60_000;
 const slotMs = 10_000;
+const loadMs = 10_000;
 
 const noServer: ApiError = { code: 'noServer', message: 'The server does not answer.' };
 const noSense: ApiError = { code: 'badAnswer', message: 'The server gave an answer that makes no sense.' };
@@ -76,6 +78,11 @@ async function postFault(request: FaultRequest, signal?: AbortSignal): Promise<F
   return error === null ? { ok: true } : { ok: false, error };
 }
 
+async function postLoad(settings: LoadSettings): Promise<FaultOutcome> {
+  const error = errorIn(await ask('/api/load', { body: settings, timeoutMs: loadMs }));
+  return error === null ? { ok: true } : { ok: false, error };
+}
+
 async function postVerify(repair: boolean): Promise<VerifyOutcome> {
   const answer = await ask('/api/verify', { body: { repair }, timeoutMs: verifyMs });
   const error = errorIn(answer);
@@ -111,4 +118,5 @@ export const serverRequests: RunRequests = {
   sql: runSql,
   slot: getSlot,
   verify: postVerify,
+  load: postLoad,
 };

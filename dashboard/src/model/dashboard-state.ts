@@ -6,6 +6,7 @@
 import type { ClusterStatus, ReplicaStatus } from '../../../server/src/api/status.ts';
 import { findLeader } from './cluster-view.ts';
 import type { Frame } from './frames.ts';
+import { addLoad, emptyLoad, type LoadSeries } from './load-series.ts';
 import { addSample, emptyRates, noteLeader } from './rate-series.ts';
 import type { RateSeries } from './rate-series.ts';
 import { emptyTrace, foldEvents, meetCluster } from './trace-model.ts';
@@ -29,6 +30,7 @@ export interface DashboardState {
   /** When the newest events arrived, in milliseconds since the epoch. */
   readonly traceAtMs: number;
   readonly rates: RateSeries;
+  readonly load: LoadSeries;
 }
 
 export type DashboardAction =
@@ -43,6 +45,7 @@ export const initialState: DashboardState = {
   trace: emptyTrace,
   traceAtMs: 0,
   rates: emptyRates,
+  load: emptyLoad,
 };
 
 export function reduceDashboard(state: DashboardState, action: DashboardAction): DashboardState {
@@ -85,6 +88,8 @@ function takeFrame(state: DashboardState, frame: Frame, atMs: number): Dashboard
     }
     case 'rates':
       return { ...state, rates: addSample(state.rates, { at: frame.at, perReplica: frame.perReplica }) };
+    case 'load':
+      return { ...state, load: addLoad(state.load, frame.load, atMs) };
     case 'events':
       return state;
     default:

@@ -4,6 +4,7 @@
  * Does not look inside statuses and events: they come from the server of the same build, by the types in server/src/api.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { LoadStatus } from '../../../server/src/api/load.ts';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 
 /** Measured over the seconds before the frame. Latencies: until a range of WAL was chosen; 0 where there was none. */
@@ -23,7 +24,9 @@ export type Frame =
       readonly type: 'rates';
       readonly at: number;
       readonly perReplica: Readonly<Record<string, ReplicaRates>>;
-    };
+    }
+  /** Where the run has a load of its own. */
+  | { readonly type: 'load'; readonly load: LoadStatus };
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
@@ -52,6 +55,10 @@ export function frameOf(value: unknown): Frame | null {
       return typeof value['at'] === 'number' && isRecord(value['perReplica'])
         ? (value as unknown as Frame)
         : null;
+    case 'load': {
+      const load = value['load'];
+      return isRecord(load) && isRecord(load['counts']) ? (value as unknown as Frame) : null;
+    }
     default:
       return null;
   }

@@ -3,6 +3,7 @@
  *
  * Every outcome is returned; nothing is thrown.
  */
+import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 
@@ -49,6 +50,8 @@ export interface RunRequests {
   sql(replica: string, sql: string): Promise<SqlOutcome>;
   /** What a slot holds. `signal` gives it up; the outcome is of no use then. */
   slot(slot: number, signal: AbortSignal): Promise<SlotOutcome>;
+  /** How much the run's own clients ask for; missing: it has none that heed it. */
+  load?(settings: LoadSettings): Promise<FaultOutcome>;
   /** Takes as long as the replicas need to read all their data. */
   verify(repair: boolean): Promise<VerifyOutcome>;
 }

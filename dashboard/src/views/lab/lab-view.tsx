@@ -7,6 +7,7 @@ import type { Acts } from '../../components/use-acts.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { wholeRequests } from '../../stage/acts.ts';
 import { PastNotice } from '../past-notice.tsx';
+import { Conscience } from './conscience.tsx';
 import { MessageLegend } from './message-legend.tsx';
 import { MessagePopover, type Picked } from './message-popover.tsx';
 import { SpaceTimeView } from './space-time-view.tsx';
@@ -21,11 +22,12 @@ interface LabViewProps {
   readonly leader: string | null;
   readonly themeKey: string;
   readonly acts: Acts;
+  readonly onTrouble: (message: string) => void;
 }
 
 export type Scenery = 'stage' | 'space-time';
 
-export function LabView({ cluster, leader, themeKey, acts }: LabViewProps) {
+export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewProps) {
   const store = useRun();
   const transport = useTransport(store);
   const [scenery, setScenery] = useState<Scenery>('stage');
@@ -83,7 +85,9 @@ export function LabView({ cluster, leader, themeKey, acts }: LabViewProps) {
         {picked === null ? null : <MessagePopover picked={picked} onClose={() => setPicked(null)} />}
       </section>
       <section className="lab-time" aria-label="Time">
-        <Transport transport={transport} scenery={scenery} onScenery={setScenery} />
+        <Transport transport={transport} scenery={scenery} onScenery={setScenery}>
+          <Conscience onTrouble={onTrouble} />
+        </Transport>
         <TimeLine transport={transport} cluster={cluster} themeKey={themeKey} />
       </section>
     </div>

@@ -1,4 +1,5 @@
 /** The buttons of time: back, play or pause, forward, how fast, how much of it is in view, and which picture is drawn of it. */
+import type { ReactNode } from 'react';
 import { Button } from '../../components/button.tsx';
 import { useRun } from '../../components/run.tsx';
 import { Segmented } from '../../components/segmented.tsx';
@@ -24,9 +25,11 @@ interface TransportProps {
   readonly transport: TransportState;
   readonly scenery: Scenery;
   readonly onScenery: (scenery: Scenery) => void;
+  /** Stands in the middle. */
+  readonly children?: ReactNode;
 }
 
-export function Transport({ transport, scenery, onScenery }: TransportProps) {
+export function Transport({ transport, scenery, onScenery, children }: TransportProps) {
   const store = useRun();
   const { isMoving, fork } = transport;
   const holds = store.source.world === null ? 'the view' : 'the world';
@@ -57,6 +60,8 @@ export function Transport({ transport, scenery, onScenery }: TransportProps) {
           Go on from here
         </Button>
       )}
+      <span className="transport-rest" />
+      {children}
       <span className="transport-rest" />
       <Segmented label="Time in view" choices={spans} value={transport.spanMs} onChange={transport.setSpan} />
       <Segmented label="Picture" choices={sceneries} value={scenery} onChange={onScenery} />
