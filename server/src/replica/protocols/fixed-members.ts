@@ -24,15 +24,13 @@ export function fixedMembership(
 }
 
 /** Tells whoever asks why it is not let in. */
-export function refuseToJoin(
-  { config, log, transport }: ProtocolParts,
-  { replica, nonce }: JoinRequest,
-): void {
+export function refuseToJoin({ config, transport }: ProtocolParts, { replica, nonce }: JoinRequest): void {
   transport.sendControl(replica, {
     kind: 'JoinReply',
     nonce,
     code: 'refused',
-    reason: `members are fixed where the protocol is ${config.protocol}. A new group: "barista init --cluster ${log.identity.cluster}" on each member; a member that has lost its log must not come back`,
+    // Whoever founds a log for a member of this group anew brings it back without what it had promised.
+    reason: `members are fixed where the protocol is ${config.protocol}: a member that has lost its log must not come back, for it does not know what it had promised. The others go on without it; a group with another member is a new group`,
     leader: null,
     admission: null,
   });

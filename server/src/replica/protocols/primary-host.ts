@@ -318,9 +318,9 @@ export class PrimaryHost implements ProtocolHost {
         this.answers.giveUpAll();
         return this.tellCopyNeeded();
       case 'transferNeeded':
-        logger.error(
+        logger.warn(
           { copy: effect.to },
-          'a copy needs another database, and copies of one are not made yet',
+          'a copy needs another database: it goes on from one that it or another replica keeps, or executes its log again',
         );
         return;
       case 'waitsFor':
