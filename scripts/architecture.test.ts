@@ -53,8 +53,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],
   'dashboard/src': [api, 'server/src/multipaxos/types', 'npm:'],
+  // A group of whole replicas in a Worker of the browser.
+  'dashboard/sim': ['dashboard/src', 'server/src', 'npm:', 'node:'],
   // The demo over simulated groups, and what the page makes of them.
-  'dashboard/dev': ['dashboard/src', 'server/src', 'harness/groups', 'npm:', 'node:'],
+  'dashboard/dev': ['dashboard/src', 'dashboard/sim', 'server/src', 'harness/groups', 'npm:', 'node:'],
 };
 
 /** These take of those no more than types: nothing of it is loaded with them. */
@@ -69,8 +71,14 @@ const typesOnly: readonly (readonly [folder: string, of: readonly string[]])[] =
 
 /** What only these may import: how a replica is put together, run and asked is nobody else's business. */
 const importersOf: Readonly<Record<string, readonly string[]>> = {
-  'server/src/main': ['server/src/main', 'server/src/cli', 'server/src/demo', 'dashboard/dev'],
-  'server/src/demo': ['server/src/demo', 'server/src/cli', 'dashboard/dev'],
+  'server/src/main': [
+    'server/src/main',
+    'server/src/cli',
+    'server/src/demo',
+    'dashboard/sim',
+    'dashboard/dev',
+  ],
+  'server/src/demo': ['server/src/demo', 'server/src/cli', 'dashboard/sim', 'dashboard/dev'],
   'server/src/cli': ['server/src/cli', 'server/src/main', 'server/src/demo'],
 };
 

@@ -2,6 +2,7 @@
 import type { DashboardState } from '../../server/src/demo/dashboard-build.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import { Load } from '../sim/load.ts';
+import { WrittenRows } from '../sim/written-rows.ts';
 import { Pace } from './pace.ts';
 import { startSimulatedDemo, type SimulatedDemo } from './simulated-demo.ts';
 
@@ -39,7 +40,7 @@ export async function startFixture({
   for (const { postgres } of group.members) postgres.copyMomentMs = copyMomentMs;
   const demo = await startSimulatedDemo({ group, ...options });
   await group.begin();
-  const load = new Load(group, { sessions: demo.sessions, clients });
+  const load = new Load(group, { sessions: demo.sessions, clients, rows: new WrittenRows(group) });
   await group.time.until(load.fill(pages));
   const pace = new Pace(group.time);
   load.begin();

@@ -11,8 +11,8 @@ import { build } from 'vite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
-import type { FromSimulator } from './protocol.ts';
-import { readAddress, type RunSetup, writeAddress } from './run-address.ts';
+import type { FromSimulator } from '../src/run/simulated/protocol.ts';
+import { readAddress, type RunSetup, writeAddress } from '../src/run/simulated/run-address.ts';
 import { serveFiles, type StaticFiles } from './static-files.ts';
 import { beginRun } from './testing.ts';
 

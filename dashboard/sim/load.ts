@@ -1,20 +1,28 @@
 /** Clients of a simulated group that is only to be looked at: they write and read, rest, and come again. */
 import type { Random } from '../../server/src/ports/testing/random.ts';
-import { MemoryClient, type Transaction } from '../../server/src/replica/testing/memory-client.ts';
+import {
+  MemoryClient,
+  type Transaction,
+  type TransactionEnd,
+  type Write,
+} from '../../server/src/replica/testing/memory-client.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { ClientSessions } from './sessions.ts';
+import type { WrittenRows } from './written-rows.ts';
 
 const tables = ['orders', 'payments', 'stock', 'visits'];
 const drinks = ['espresso', 'cortado', 'flat white', 'filter', 'ristretto'];
 /** Lists are copied whenever something is added to them: so long, and another one is begun. */
 const rowsMax = 400;
 const restMsMax = 160;
+export const readShare = 0.3;
 const catalogueRows = 10;
 const attemptsMax = 1_000;
 
 export interface LoadOptions {
   readonly sessions: ClientSessions;
   readonly clients: number;
+  readonly rows: WrittenRows;
 }
 
 export class Load {
@@ -59,27 +67,38 @@ export class Load {
   private async work(random: Random): Promise<never> {
     for (;;) {
       await new Promise<void>((resolve) => this.group.time.after(random.next() * restMsMax, resolve));
-      const transaction = random.chance(0.3) ? this.look(random) : this.change(random);
-      await this.client.transact(transaction, (session, member) =>
-        this.options.sessions.note(member.postgres, session, transaction),
-      );
+      const { rows } = this.options;
+      if (random.chance(readShare)) rows.read(await this.transact(this.look(random)));
+      else {
+        const { id, write } = rows.begins();
+        rows.ends(id, await this.transact(this.change(random, write)));
+      }
     }
+  }
+
+  private transact(transaction: Transaction): Promise<TransactionEnd> {
+    return this.client.transact(transaction, (session, member) =>
+      this.options.sessions.note(member.postgres, session, transaction),
+    );
   }
 
   private look(random: Random): Transaction {
     return { reads: [random.pick(tables)], writes: [] };
   }
 
-  private change(random: Random): Transaction {
+  private change(random: Random, row: Write): Transaction {
     this.written += 1;
     const number = Math.floor(this.written / (rowsMax * tables.length));
     const written = tables.filter(() => random.chance(0.35));
     return {
       reads: [],
-      writes: (written.length === 0 ? [tables[0]!] : written).map((table) => ({
-        key: number === 0 ? table : `${table}_${number}`,
-        value: random.pick(drinks),
-      })),
+      writes: [
+        ...(written.length === 0 ? [tables[0]!] : written).map((table) => ({
+          key: number === 0 ? table : `${table}_${number}`,
+          value: random.pick(drinks),
+        })),
+        row,
+      ],
     };
   }
 }

@@ -5,14 +5,8 @@
  * Invariant: an act is done behind all that happens up to its time and ahead of all that happens later, whether it was planned or came while the time was that. So a run is its seed and its acts, however fast it was watched.
  */
 import type { SimulatedTime } from '../../server/src/ports/testing/simulated-time.ts';
-import { type Act, actsMax, type Deed } from './acts.ts';
-
-/** `speed`: milliseconds of the world to one of the wall; Infinity: as fast as it goes. `toMs`: where it stands again. */
-export type Pace =
-  | { readonly mode: 'standing' }
-  | { readonly mode: 'running'; readonly speed: number; readonly toMs: number }
-  /** Until something more has happened. */
-  | { readonly mode: 'stepping' };
+import { type Act, actsMax, type Deed } from '../src/run/simulated/acts.ts';
+import type { Pace } from '../src/run/simulated/protocol.ts';
 
 export interface PacerOptions {
   readonly time: SimulatedTime;

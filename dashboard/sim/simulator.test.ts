@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
-import type { Act } from './acts.ts';
-import { underWayMax } from './protocol.ts';
-import { firstRun, type RunSetup } from './run-address.ts';
+import type { Act } from '../src/run/simulated/acts.ts';
+import { underWayMax } from '../src/run/simulated/protocol.ts';
+import { firstRun, type RunSetup } from '../src/run/simulated/run-address.ts';
 import { beginRun, type TestedRun } from './testing.ts';
 
 const [r1, r2] = ['r1', 'r2'] as [ReplicaId, ReplicaId];

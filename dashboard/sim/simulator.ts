@@ -4,10 +4,16 @@
  * Responsible for: which world counts, and who is answered when. A world that counts no more stands still for ever, and nothing is told of it.
  */
 import type { Frame } from '../src/model/frames.ts';
-import type { Act, Deed } from './acts.ts';
-import { type Pace, Pacer } from './pacer.ts';
-import { type Ask, type FromSimulator, type ToSimulator, underWayMax } from './protocol.ts';
-import type { RunSetup } from './run-address.ts';
+import type { Act, Deed } from '../src/run/simulated/acts.ts';
+import { Pacer } from './pacer.ts';
+import {
+  type Ask,
+  type FromSimulator,
+  type ToSimulator,
+  underWayMax,
+  type Pace,
+} from '../src/run/simulated/protocol.ts';
+import type { RunSetup } from '../src/run/simulated/run-address.ts';
 import { World } from './world.ts';
 
 export type Say = (message: FromSimulator) => void;

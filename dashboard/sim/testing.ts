@@ -1,7 +1,7 @@
 /** A simulator in the process of a test, and what it has said. */
 import type { TraceEvent } from '../../server/src/api/events.ts';
-import type { Ask, FromSimulator } from './protocol.ts';
-import type { RunSetup } from './run-address.ts';
+import type { Ask, FromSimulator } from '../src/run/simulated/protocol.ts';
+import type { RunSetup } from '../src/run/simulated/run-address.ts';
 import { Simulator } from './simulator.ts';
 
 export interface TestedRun {

@@ -1,6 +1,6 @@
 /** The simulator in a Worker of the browser. */
 import './browser/globals.ts';
-import type { ToSimulator } from './protocol.ts';
+import type { ToSimulator } from '../src/run/simulated/protocol.ts';
 import { Simulator } from './simulator.ts';
 
 /** As much of a Worker's own scope as is needed here. */

@@ -13,14 +13,15 @@ import { LatencyCounts } from '../../server/src/gateways/http/latency-buckets.ts
 import type { ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { Frame } from '../src/model/frames.ts';
-import type { Deed } from './acts.ts';
-import { Load } from './load.ts';
+import type { Deed } from '../src/run/simulated/acts.ts';
+import { Load, readShare } from './load.ts';
 import { runModelSql } from './model-sql.ts';
 import { createSimulatedMonitor, type Life, type SimulatedMonitor } from './monitors.ts';
-import type { RunSetup } from './run-address.ts';
+import type { RunSetup } from '../src/run/simulated/run-address.ts';
 import { ClientSessions } from './sessions.ts';
 import { createSimulatedMachine, type SimulatedMachine } from './simulated-machine.ts';
 import { serveLife } from './simulated-replica.ts';
+import { WrittenRows } from './written-rows.ts';
 
 /** Pages of the database, and how long each few of them take to be copied: a copy can be watched. */
 const pages = 600;
@@ -33,6 +34,9 @@ const firstPid = 4000;
 /** How often replicas are asked, and what is told of them. */
 const tellMs = 100;
 const ratesMs = 1000;
+const loadMs = 500;
+/** Of each client, about. */
+const requestsPerSecond = 10;
 const groupName = 'simulated';
 
 export interface WorldListener {
@@ -63,6 +67,7 @@ export class World {
   private readonly places = new Map<ReplicaId, Place>();
   private readonly monitors: SimulatedMonitor[] = [];
   private readonly rates = new RateWindows();
+  private readonly rows: WrittenRows;
   private pids = firstPid;
   private events: TraceEvent[] = [];
   private tellings = 0;
@@ -73,6 +78,7 @@ export class World {
     this.listener = listener;
     this.group = new MemoryGroup({ replicas, seed, segmentBytes });
     const { group } = this;
+    this.rows = new WrittenRows(group);
     for (const { postgres } of group.members) postgres.copyMomentMs = copyMomentMs;
     this.sessions = new ClientSessions(() => group.time.nowMs());
     this.supervisor = this.supervise();
@@ -133,7 +139,7 @@ export class World {
     const { time } = group;
     time.every(tellMs, () => this.tell());
     await group.begin();
-    const load = new Load(group, { sessions: this.sessions, clients: setup.clients });
+    const load = new Load(group, { sessions: this.sessions, clients: setup.clients, rows: this.rows });
     await time.until(load.fill(pages), fillMsMax);
     load.begin();
     this.beganMs = time.nowMs();
@@ -151,6 +157,7 @@ export class World {
       const readings = monitors.map((monitor) => [monitor.plan.id, monitor.reading()] as const);
       frames.push({ type: 'rates', at: atMs, perReplica: this.rates.next(readings) });
     }
+    if (this.tellings % (loadMs / tellMs) === 0 && this.beganMs !== null) frames.push(this.load());
     listener.onFrames(frames, atMs);
     for (const trouble of group.troubles.splice(0)) listener.onTrouble(trouble);
   }
@@ -158,6 +165,16 @@ export class World {
   private cluster(): Frame {
     const replicas = this.supervisor.cluster();
     return { type: 'cluster', cluster: { group: groupName, check: null, replicas } };
+  }
+
+  private load(): Frame {
+    const { clients } = this.setup;
+    this.rows.look();
+    const perSecond = clients * requestsPerSecond;
+    return {
+      type: 'load',
+      load: this.rows.status({ isRunning: clients > 0, clients, perSecond, readShare }),
+    };
   }
 
   private happened(): Frame[] {

@@ -1,7 +1,7 @@
 /** Starts the page: opens the run that its address names, else that of the server that served it, and hands it to React. The lab's page has no server, and begins with a simulated group. */
 import { StrictMode, useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
-import { firstRun } from '../sim/run-address.ts';
+import { firstRun } from './run/simulated/run-address.ts';
 import { App } from './app.tsx';
 import { applyTheme, storedTheme } from './components/hooks.ts';
 import { addressWith, viewInAddress } from './components/use-view.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FromSimulator, ToSimulator } from '../../sim/protocol.ts';
-import { firstRun } from '../../sim/run-address.ts';
+import type { FromSimulator, ToSimulator } from './simulated/protocol.ts';
+import { firstRun } from './simulated/run-address.ts';
 import { openChoice, type RunChoice } from './run-choice.ts';
 import type { SimulatorPort } from './simulated-source.ts';
 

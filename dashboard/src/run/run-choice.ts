@@ -3,7 +3,7 @@
  *
  * Invariant: the run that was shown before is ended when another one is chosen.
  */
-import { type AddressedRun, readAddress, type RunSetup, writeAddress } from '../../sim/run-address.ts';
+import { type AddressedRun, readAddress, type RunSetup, writeAddress } from './simulated/run-address.ts';
 import { fileSource } from './file-source.ts';
 import { readRun } from './run-file.ts';
 import { openRun, type RunStore } from './run-store.ts';

@@ -7,9 +7,8 @@
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type { VerifyResult } from '../../../server/src/api/status.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import type { Pace } from '../../sim/pacer.ts';
-import type { Ask, FromSimulator, ToSimulator } from '../../sim/protocol.ts';
-import type { RunSetup } from '../../sim/run-address.ts';
+import type { Ask, FromSimulator, Pace, ToSimulator } from './simulated/protocol.ts';
+import type { RunSetup } from './simulated/run-address.ts';
 import type { ApiError, RunRequests, SqlError, SqlResult } from './requests.ts';
 import type { RunSource, SourceListener, WorldPace } from './source.ts';
 

@@ -1,5 +1,5 @@
 /** The simulator in a Worker of this page. */
-import type { FromSimulator } from '../../sim/protocol.ts';
+import type { FromSimulator } from './simulated/protocol.ts';
 import type { SimulatorPort } from './simulated-source.ts';
 
 export function startSimulator(): SimulatorPort {

@@ -2,6 +2,7 @@
 import { ballotColor } from '../model/ballot-color.ts';
 import { formatBallot } from '../model/cluster-view.ts';
 import type { Palette } from '../stage/palette.ts';
+import { answerBars, lossesIn } from './answers.ts';
 import { type Scale, spellOffset, thinned, ticksOf, xOf } from './scale.ts';
 import type { Flag, Span, Tracks } from './tracks.ts';
 
@@ -17,8 +18,9 @@ export interface TimelineScene {
   readonly tracks: Tracks;
   readonly momentMs: number;
   readonly isFollowing: boolean;
-  /** What ticks are told from. */
+  /** What ticks are told from, and what that is called. */
   readonly zeroMs: number;
+  readonly zero: string;
   readonly firstMs: number;
   readonly pointerX: number | null;
 }
@@ -26,20 +28,27 @@ export interface TimelineScene {
 type Brush = CanvasRenderingContext2D;
 
 export function drawTimeline(brush: Brush, scene: TimelineScene, palette: Palette): void {
-  const { size, ids } = scene;
+  const { size, ids, tracks } = scene;
   brush.clearRect(0, 0, size.width, size.height);
   drawTicks(brush, scene, palette);
-  const lane = (size.height - top - bottom) / Math.max(1, ids.length);
+  const hasAnswers = tracks.answers.status !== null;
+  const lane = (size.height - top - bottom) / Math.max(1, ids.length + (hasAnswers ? 1 : 0));
   ids.forEach((id, index) => drawLane(brush, scene, { palette, id, y: top + lane * (index + 0.5), lane }));
+  if (hasAnswers)
+    drawAnswers(brush, scene, { palette, foot: top + lane * (ids.length + 0.9), height: lane * 0.7 });
   drawFlags(brush, scene, palette);
   drawMoment(brush, scene, palette);
 }
 
-function drawTicks(brush: Brush, { scale, size, zeroMs }: TimelineScene, { colors, sans }: Palette): void {
+function drawTicks(
+  brush: Brush,
+  { scale, size, zeroMs, zero }: TimelineScene,
+  { colors, sans }: Palette,
+): void {
   brush.font = `400 11px ${sans}`;
   brush.textAlign = 'center';
   brush.lineWidth = 1;
-  for (const { ms, label } of ticksOf(scale, zeroMs)) {
+  for (const { ms, label } of ticksOf(scale, zeroMs, zero)) {
     const x = Math.round(xOf(scale, ms)) + 0.5;
     brush.strokeStyle = colors['surface-3'];
     brush.beginPath();
@@ -147,6 +156,43 @@ function drawPositions(brush: Brush, scene: TimelineScene, { palette, id, y, lan
   }
   brush.stroke();
   brush.globalAlpha = 1;
+}
+
+interface AnswersOptions {
+  readonly palette: Palette;
+  readonly foot: number;
+  readonly height: number;
+}
+
+function drawAnswers(brush: Brush, scene: TimelineScene, { palette, foot, height }: AnswersOptions): void {
+  const { scale, tracks } = scene;
+  const { colors, sans } = palette;
+  const tones = { acknowledged: colors.good, refused: colors['text-3'], unknown: colors.warn } as const;
+  brush.fillStyle = colors['text-2'];
+  brush.font = `500 11px ${sans}`;
+  brush.textAlign = 'left';
+  brush.fillText('clients', 10, foot - height / 2 + 4);
+  brush.save();
+  brush.beginPath();
+  brush.rect(scale.left, 0, scale.right - scale.left, scene.size.height);
+  brush.clip();
+  for (const { kind, x, width, from, to } of answerBars(tracks.answers.samples, scale)) {
+    brush.fillStyle = tones[kind];
+    brush.globalAlpha = kind === 'acknowledged' ? 0.7 : 1;
+    brush.fillRect(x, foot - to * height, width, Math.max(1, (to - from) * height));
+  }
+  brush.globalAlpha = 1;
+  brush.strokeStyle = colors.bad;
+  brush.lineWidth = 2.5;
+  for (const x of lossesIn(tracks.answers.samples, scale)) {
+    brush.beginPath();
+    brush.moveTo(x - 5, foot - height);
+    brush.lineTo(x + 5, foot);
+    brush.moveTo(x + 5, foot - height);
+    brush.lineTo(x - 5, foot);
+    brush.stroke();
+  }
+  brush.restore();
 }
 
 interface ElectionOptions {

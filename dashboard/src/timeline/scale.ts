@@ -43,15 +43,15 @@ export interface Tick {
   readonly label: string;
 }
 
-/** Told from `zeroMs` on: of a live run that is its newest moment, so that ticks read as ages. */
-export function ticksOf(scale: Scale, zeroMs: number): readonly Tick[] {
+/** Told from `zeroMs` on, which is `zero` in words: of a live run that is its newest moment, so that ticks read as ages. */
+export function ticksOf(scale: Scale, zeroMs: number, zero: string): readonly Tick[] {
   const most = (scale.right - scale.left) / between;
   const stepMs = steps.find((step) => (scale.toMs - scale.fromMs) / step <= most) ?? steps.at(-1)!;
   const first = Math.ceil((scale.fromMs - zeroMs) / stepMs);
   const last = Math.floor((scale.toMs - zeroMs) / stepMs);
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => {
     const offsetMs = (first + index) * stepMs;
-    return { ms: zeroMs + offsetMs, label: offsetMs === 0 ? 'now' : spellOffset(offsetMs) };
+    return { ms: zeroMs + offsetMs, label: offsetMs === 0 ? zero : spellOffset(offsetMs) };
   });
 }
 

@@ -98,7 +98,7 @@ describe('the scale', () => {
 
   test('has ticks far enough apart, told from zero', () => {
     const scale = scaleOf(extent, 60_000, 100_000, place);
-    const ticks = ticksOf(scale, 100_000);
+    const ticks = ticksOf(scale, 100_000, 'now');
     expect(ticks.at(-1)).toEqual({ ms: 100_000, label: 'now' });
     expect(ticks.at(-2)?.label).toBe('−10 s');
     const xs = ticks.map(({ ms }) => xOf(scale, ms));

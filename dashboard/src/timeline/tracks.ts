@@ -9,6 +9,7 @@ import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
 import { faultsByLink, spellFault } from '../model/cluster-view.ts';
 import type { Frame } from '../model/frames.ts';
 import { replicaOf } from '../model/incarnation.ts';
+import { addLoad, emptyLoad, type LoadSeries } from '../model/load-series.ts';
 import type { Moment } from '../run/run-history.ts';
 
 /** Null `ballot`: it has not said any. `isLeading`: it took itself for the leader. */
@@ -50,12 +51,15 @@ export class Tracks {
   readonly flags: Flag[] = [];
   readonly elections: Election[] = [];
   readonly positions = new Map<string, Position[]>();
+  /** Of the load's clients. */
+  answers: LoadSeries = emptyLoad;
   private readonly faults = new Map<string, string>();
 
   add({ atMs, frames }: Moment): void {
     for (const frame of frames) {
       if (frame.type === 'cluster') this.addCluster(atMs, frame);
       else if (frame.type === 'events') for (const event of frame.events) this.addEvent(atMs, event);
+      else if (frame.type === 'load') this.answers = addLoad(this.answers, frame.load, atMs);
     }
   }
 

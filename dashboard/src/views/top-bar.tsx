@@ -15,7 +15,7 @@ import type { Connection } from '../model/dashboard-state.ts';
 import { latestTotal } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
 import type { SendFault } from '../run/requests.ts';
-import type { RunSource } from '../run/source.ts';
+import type { RunSource, SourceKind } from '../run/source.ts';
 import { CheckFigure } from './check-figure.tsx';
 import { SourceMenu } from './source-menu.tsx';
 import './top-bar.css';
@@ -115,7 +115,7 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
       </dl>
       <div className="top-actions">
         <SourceMenu />
-        <ConnectionState connection={props.connection} />
+        <ConnectionState connection={props.connection} kind={props.source.kind} />
         <Button
           asksServer
           icon="heal"
@@ -157,10 +157,18 @@ function SourceName({
   );
 }
 
-function ConnectionState({ connection }: { readonly connection: Connection }) {
+const openWords = { live: 'Live', simulated: 'Simulated', file: 'Recorded' } as const;
+
+function ConnectionState({
+  connection,
+  kind,
+}: {
+  readonly connection: Connection;
+  readonly kind: SourceKind;
+}) {
   const states = {
     connecting: { tone: 'busy', text: 'Connecting' },
-    open: { tone: 'good', text: 'Live' },
+    open: { tone: kind === 'live' ? 'good' : 'idle', text: openWords[kind] },
     lost: { tone: 'bad', text: 'Offline' },
   } as const;
   const { tone, text } = states[connection.kind];

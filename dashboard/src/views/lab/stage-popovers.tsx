@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import { Dialog, Heading, Popover } from 'react-aria-components';
 import type { ClusterReplica, ClusterStatus } from '../../../../server/src/api/status.ts';
-import { formatCount } from '../../components/format.ts';
+import { formatBytes, formatCount } from '../../components/format.ts';
 import { useMoment, useRun } from '../../components/run.tsx';
 import { ballotCss } from '../../model/ballot-color.ts';
 import { formatBallot, healthOf, isIsolated, messageOf, roleOf } from '../../model/cluster-view.ts';
@@ -105,10 +105,6 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
       <dd>{children}</dd>
     </div>
   );
-}
-
-function formatBytes(bytes: number): string {
-  return bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / 1024 / 1024).toFixed(1)} MB`;
 }
 
 interface LinkPopoverProps {

@@ -2,7 +2,7 @@
 import { useMemo, useRef } from 'react';
 import type { KeyboardEvent, PointerEvent } from 'react';
 import type { ClusterStatus } from '../../../../server/src/api/status.ts';
-import { useMoment, useRun } from '../../components/run.tsx';
+import { useMoment, useRun, useSelected } from '../../components/run.tsx';
 import { spellAge } from '../../stage/draw-stage.ts';
 import { readPalette } from '../../stage/palette.ts';
 import { useCanvas } from '../../stage/use-canvas.ts';
@@ -31,6 +31,7 @@ export function TimeLine({ transport, cluster, themeKey }: TimeLineProps) {
   const held = useRef<Scale | null>(null);
   const pointerX = useRef<number | null>(null);
   const ids = cluster.replicas.map(({ id }) => id);
+  const hasLoad = useSelected(store, ({ state }) => state.load.status !== null);
   const canvas = useCanvas((brush, size) => {
     const { extent, playhead } = store.get();
     if (extent === null) return;
@@ -52,6 +53,7 @@ export function TimeLine({ transport, cluster, themeKey }: TimeLineProps) {
         momentMs,
         isFollowing: playhead.mode === 'following',
         zeroMs: store.source.kind === 'live' ? lastMs : 0,
+        zero: store.source.kind === 'live' ? 'now' : '0 s',
         firstMs: extent.firstMs,
         pointerX: pointerX.current,
       },
@@ -77,7 +79,7 @@ export function TimeLine({ transport, cluster, themeKey }: TimeLineProps) {
     act();
   };
   return (
-    <div className="time-line" style={{ height: heightOf(ids.length) }}>
+    <div className="time-line" style={{ height: heightOf(ids.length + (hasLoad ? 1 : 0)) }}>
       <SliderPart
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {

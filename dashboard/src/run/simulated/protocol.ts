@@ -3,10 +3,16 @@
  *
  * The page takes frames one message after the other and says so: a simulator of which too many are under way waits, and its world with it.
  */
-import type { Frame } from '../src/model/frames.ts';
+import type { Frame } from '../../model/frames.ts';
 import type { Act, Deed } from './acts.ts';
-import type { Pace } from './pacer.ts';
 import type { RunSetup } from './run-address.ts';
+
+/** `speed`: milliseconds of the world to one of the wall; Infinity: as fast as it goes. `toMs`: where it stands again. */
+export type Pace =
+  | { readonly mode: 'standing' }
+  | { readonly mode: 'running'; readonly speed: number; readonly toMs: number }
+  /** Until something more has happened. */
+  | { readonly mode: 'stepping' };
 
 /** Answers come in the shapes of the demo's API: what is asked for, or `{error: {code, message}}`. */
 export type Ask =

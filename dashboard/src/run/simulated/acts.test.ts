@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
+import type { ReplicaId } from '../../../../server/src/multipaxos/types/names.ts';
 import { type Act, actsMax, readActs, writeActs } from './acts.ts';
 import { readAddress, writeAddress } from './run-address.ts';
 

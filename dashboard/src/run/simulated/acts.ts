@@ -3,9 +3,9 @@
  *
  * Pure. Invariants: what was written is read as it was; what is no act, or more than there may be, is no list of acts.
  */
-import type { FaultRequest } from '../../server/src/api/status.ts';
-import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
-import { unreachable } from '../src/model/unreachable.ts';
+import type { FaultRequest } from '../../../../server/src/api/status.ts';
+import type { ReplicaId } from '../../../../server/src/multipaxos/types/names.ts';
+import { unreachable } from '../../model/unreachable.ts';
 
 export type Deed =
   | FaultRequest

@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LoadStatus } from '../../server/src/api/load.ts';
+import { MemoryClient } from '../../server/src/replica/testing/memory-client.ts';
+import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import { WrittenRows } from './written-rows.ts';
+
+let group: MemoryGroup;
+let rows: WrittenRows;
+
+beforeEach(async () => {
+  group = new MemoryGroup({ replicas: 3, seed: 5 });
+  rows = new WrittenRows(group);
+  await group.begin();
+});
+afterEach(() => group.stop());
+
+async function write(times: number): Promise<void> {
+  const client = new MemoryClient(group);
+  for (let n = 0; n < times; n += 1) {
+    const { id, write: row } = rows.begins();
+    rows.ends(id, await group.time.until(client.transact({ reads: [], writes: [row] }), 60_000));
+  }
+}
+
+/** After two looks each replica was looked into behind all that was written before. */
+async function looked(): Promise<LoadStatus> {
+  for (let n = 0; n < 6; n += 1) {
+    rows.look();
+    await group.time.pass(500);
+  }
+  return rows.status({ isRunning: true, clients: 1, perSecond: 1, readShare: 0 });
+}
+
+it('finds everything at every replica, in as many lists as it takes', async () => {
+  await write(250);
+  const { counts, lost, risen, replicas } = await looked();
+  expect({ lost, risen, acknowledged: counts.acknowledged }).toEqual({
+    lost: 0,
+    risen: 0,
+    acknowledged: 250,
+  });
+  expect(replicas.map(({ checkedAgoMs, problem }) => [checkedAgoMs !== null, problem])).toEqual(
+    Array.from({ length: 3 }, () => [true, null]),
+  );
+});
+
+it('finds the row that one replica does not have', async () => {
+  await write(20);
+  expect((await looked()).lost).toBe(0);
+  group.member(group.ids[1]!).postgres.run!.buffers.alter('written_0', 'gone');
+  const { lost, lostIds, replicas } = await looked();
+  expect({ lost, lostIds }).toEqual({ lost: 1, lostIds: [20] });
+  expect(replicas.map(({ missing }) => missing)).toEqual([0, 1, 0]);
+});
+
+it('says of a replica that is away that it was not asked, and asks it when it is back', async () => {
+  await write(5);
+  await looked();
+  const away = group.members.find((member) => member !== group.serving())!;
+  away.crash();
+  await write(5);
+  const at = ({ replicas }: LoadStatus) => replicas.find(({ id }) => id === away.id)!;
+  expect(at(await looked()).problem).toContain('does not answer');
+  await group.time.until(away.start(), 60_000);
+  await group.time.pass(5_000);
+  const status = await looked();
+  expect(at(status)).toMatchObject({ missing: 0, problem: null });
+  expect(status.lost).toBe(0);
+});

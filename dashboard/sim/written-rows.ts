@@ -1,0 +1,93 @@
+/**
+ * The conscience of a simulated load: which rows its clients were told to be written, and whether each replica's database has them.
+ *
+ * Responsible for: when a replica is looked into: it must have applied all that was known to be chosen when its look began, as a linearizable read would wait for that. Judges nothing itself (server/src/demo/load/conscience.ts). Changes nothing that is simulated.
+ */
+import type { LoadSettings, LoadStatus } from '../../server/src/api/load.ts';
+import { Conscience, type Look, type WriteOutcome } from '../../server/src/demo/load/conscience.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
+import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import type { TransactionEnd, Write } from '../../server/src/replica/testing/memory-client.ts';
+
+/** In one list of the model's. */
+const rowsTogether = 100;
+
+interface PendingLook {
+  readonly look: Look;
+  readonly commitPoint: number;
+}
+
+export class WrittenRows {
+  private readonly group: MemoryGroup;
+  private readonly conscience = new Conscience();
+  private readonly pending = new Map<ReplicaId, PendingLook>();
+  private newest = 0;
+
+  constructor(group: MemoryGroup) {
+    this.group = group;
+  }
+
+  /** What goes along with a transaction that writes; `id`: for `ends`. */
+  begins(): { readonly id: number; readonly write: Write } {
+    const id = this.conscience.begins();
+    this.newest = id;
+    return { id, write: { key: keyOf(id), value: String(id) } };
+  }
+
+  ends(id: number, end: TransactionEnd): void {
+    this.conscience.ends(id, outcomeOf(end));
+  }
+
+  read(end: TransactionEnd): void {
+    this.conscience.read(end.kind === 'done' ? 'answered' : 'refused');
+  }
+
+  /** At those that have come so far, and from those on anew. */
+  look(): void {
+    const { ids } = this.group;
+    for (const id of ids) this.lookInto(id);
+    const commitPoint = Math.max(
+      ...ids.map((id) => this.group.member(id).replica?.status(0).commitPoint ?? 0),
+    );
+    for (const id of ids)
+      if (!this.pending.has(id)) this.pending.set(id, { look: this.conscience.look(), commitPoint });
+  }
+
+  private lookInto(id: ReplicaId): void {
+    const { replica, postgres } = this.group.member(id);
+    const pending = this.pending.get(id);
+    const status = replica?.status(0) ?? null;
+    if (status === null || postgres.run === null) return this.conscience.failed(id, `${id} does not answer`);
+    if (status.state !== 'serving')
+      return this.conscience.failed(id, status.message ?? `${id} is ${status.state}`);
+    if (pending === undefined || status.applicationPointer < pending.commitPoint) return;
+    this.pending.delete(id);
+    this.conscience.judge(id, pending.look, this.presentAt(id, pending.look.floor), this.group.time.nowMs());
+  }
+
+  private presentAt(id: ReplicaId, floor: number): ReadonlySet<number> {
+    const { run } = this.group.member(id).postgres;
+    const present = new Set<number>();
+    for (let row = floor + 1; row <= this.newest; row += rowsTogether)
+      for (const key of new Set([keyOf(row), keyOf(Math.min(row + rowsTogether - 1, this.newest))]))
+        for (const value of run?.buffers.list(key, () => true) ?? []) present.add(Number(value));
+    return present;
+  }
+
+  status(settings: LoadSettings): LoadStatus {
+    const { conscience, group } = this;
+    const replicas = conscience.atReplicas(group.ids, group.time.nowMs());
+    return { settings, counts: conscience.counts(), ...conscience.lost(), replicas };
+  }
+}
+
+function keyOf(row: number): string {
+  return `written_${Math.floor(row / rowsTogether)}`;
+}
+
+function outcomeOf(end: TransactionEnd): WriteOutcome {
+  if (end.kind === 'done') return 'acknowledged';
+  if (end.kind === 'refused') return 'refused';
+  if (end.outcome === 'committed') return 'acknowledged';
+  return end.outcome === 'notCommitted' ? 'refused' : 'unknown';
+}
