@@ -107,7 +107,7 @@ export class ThreeCores {
   private settle(): void {
     for (let busy = true; busy; ) {
       busy = false;
-      for (const [id, core] of [...this.cores]) busy = this.carryOut(id, core) || busy;
+      for (const [id, core] of this.cores) busy = this.carryOut(id, core) || busy;
     }
   }
 
