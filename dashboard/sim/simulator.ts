@@ -5,15 +5,15 @@
  */
 import type { Frame } from '../src/model/frames.ts';
 import type { Act, Deed } from '../src/run/simulated/acts.ts';
-import { Pacer } from './pacer.ts';
 import {
   type Ask,
   type FromSimulator,
+  type Pace,
   type ToSimulator,
   underWayMax,
-  type Pace,
 } from '../src/run/simulated/protocol.ts';
 import type { RunSetup } from '../src/run/simulated/run-address.ts';
+import { Pacer } from './pacer.ts';
 import { World } from './world.ts';
 
 export type Say = (message: FromSimulator) => void;

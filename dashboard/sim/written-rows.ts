@@ -9,6 +9,8 @@ import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { TransactionEnd, Write } from '../../server/src/replica/testing/memory-client.ts';
 
+/** Some minutes of its clients. */
+const rowsMax = 2_000;
 /** In one list of the model's. */
 const rowsTogether = 100;
 
@@ -19,7 +21,7 @@ interface PendingLook {
 
 export class WrittenRows {
   private readonly group: MemoryGroup;
-  private readonly conscience = new Conscience();
+  private readonly conscience = new Conscience(0, rowsMax);
   private readonly pending = new Map<ReplicaId, PendingLook>();
   private newest = 0;
 

@@ -69,6 +69,13 @@ describe('the history of a run', () => {
     expect(kept).toBeGreaterThan(0);
   });
 
+  test('lets go of events though they come in few moments', () => {
+    const history = new RunHistory({ momentsMax: 1_000, eventsMax: 800, momentsBetween: 500 });
+    for (let index = 0; index < 40; index += 1) history.add(index, frames(100, 'r1'));
+    expect(history.kept().length).toBeLessThanOrEqual(8);
+    expect(history.kept().length).toBeGreaterThan(5);
+  });
+
   test('goes from moment to moment', () => {
     const history = new RunHistory(small);
     for (const atMs of [10, 20, 20, 30]) history.add(atMs, []);

@@ -18,11 +18,13 @@ export interface RunBounds {
   /** Ten minutes of a stream that is gathered for 100 ms. */
   readonly momentsMax: number;
   readonly eventsMax: number;
-  /** A state is kept behind every so many moments. */
+  /** A state is kept behind every so many moments, or an eighth of all events. */
   readonly momentsBetween: number;
 }
 
 export const runBounds: RunBounds = { momentsMax: 6_000, eventsMax: 150_000, momentsBetween: 50 };
+
+const eventsShare = 8;
 
 /** Of all moments up to and with the one of that number. */
 interface Keyframe {
@@ -38,6 +40,8 @@ export class RunHistory {
   /** In the order of their numbers; the first is of all that was let go of. */
   private keyframes: Keyframe[] = [{ behind: -1, state: initialState }];
   private events = 0;
+  /** Since the last keyframe. */
+  private eventsBetween = 0;
   private newestState = initialState;
   /** What was looked at last: what plays goes on from there. */
   private looked: Keyframe | null = null;
@@ -72,8 +76,15 @@ export class RunHistory {
     this.events += eventsIn(moment);
     this.newestState = reduced(this.newestState, moment);
     const number = this.firstNumber + this.moments.length - 1;
-    if (number - this.keyframes.at(-1)!.behind >= this.bounds.momentsBetween)
+    this.eventsBetween += eventsIn(moment);
+    const { momentsBetween, eventsMax } = this.bounds;
+    if (
+      number - this.keyframes.at(-1)!.behind >= momentsBetween ||
+      this.eventsBetween >= eventsMax / eventsShare
+    ) {
       this.keyframes.push({ behind: number, state: this.newestState });
+      this.eventsBetween = 0;
+    }
     this.letGo();
   }
 

@@ -55,6 +55,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
     const { postgres, timers, onUp, onExecuted } = this.options;
     let underWay: Promise<void> = Promise.resolve();
     let inner: StatementExecutor | null = null;
+    let isExact = false;
     return {
       start: async (): Promise<StartOutcome> => {
         // Found out in an earlier life.
@@ -69,11 +70,11 @@ export class StatementDatabaseHealth implements StatementDatabase {
           await postgres.kept.discard();
           return { code: 'inexact', pointer: outcome.pointer, reason: 'copyUseless' };
         }
-        this.isUp = outcome.code === 'exact';
-        if (this.isUp) {
+        isExact = outcome.code === 'exact';
+        this.isUp = isExact;
+        if (isExact) {
           // Before anything is executed: from here on it is a database like any other.
           if (copy !== null) await postgres.kept.settled();
-          await postgres.trusted();
           this.trouble = null;
           this.divergence = null;
           onUp(outcome.pointer, copy !== null);
@@ -104,8 +105,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
       stop: async () => {
         this.isUp = false;
         await Promise.race([underWay.catch(() => undefined), pause(timers, underWayMsMax)]);
-        // What is open or under way may have drawn numbers of sequences, and a PostgreSQL that is shut down in order keeps them.
-        if (inner !== null && !(await inner.rest().catch(() => false))) await postgres.distrusted();
+        if (isExact && (await inner?.rest().catch(() => false)) === true) await postgres.atRest();
         await inner?.stop();
       },
     };

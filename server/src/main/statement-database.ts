@@ -36,10 +36,8 @@ export interface StatementPostgres {
   isCondemned(): Promise<boolean>;
   /** Stops it, and removes what it has, the copy that is kept, too: the next start makes another. */
   forget(): Promise<void>;
-  /** It was found to be exact: what a crash may have done to it counts no more. */
-  trusted(): Promise<void>;
-  /** However it is shut down: the next start takes it for crashed. */
-  distrusted(): Promise<void>;
+  /** It is stopped with nothing open or under way. However else it ends, the next start takes it for crashed. */
+  atRest(): Promise<void>;
 }
 
 /** `isAfterCrash`: it was not shut down in order before. `copy`: it is one, of which nothing was gone on from yet; its sequences are set. */
@@ -84,13 +82,13 @@ export async function openStatementPostgres(
         await initializeData(binaries, user, places.data);
       }
       const isAfterCrash = !isNew && ((await exists(crashed)) || !(await wasShutDown(places.data)));
-      // What a crash has moved stays moved, however it is shut down later.
-      if (isAfterCrash) await writeDurably(crashed, '');
       const owner = await ownerOf(places);
       if (owner !== cluster)
         throw new Error(
           `${places.postgres} holds the data of another group (${owner === '' ? 'it does not say which' : owner})`,
         );
+      // What is open when it ends may have drawn numbers of sequences, which a PostgreSQL that is shut down in order keeps, too.
+      await writeDurably(crashed, '');
       await instance.start({ kind: 'alone', fixed: settingsOf(config) });
       const copy = await kept.installed();
       if (copy !== null) await setSequences(instance.socketDir, copy.sequences);
@@ -112,8 +110,7 @@ export async function openStatementPostgres(
       await rm(places.condemned, { force: true });
       await rm(crashed, { force: true });
     },
-    trusted: () => rm(crashed, { force: true }),
-    distrusted: () => writeDurably(crashed, ''),
+    atRest: () => rm(crashed, { force: true }),
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(

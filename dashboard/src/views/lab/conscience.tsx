@@ -1,5 +1,5 @@
 /** The load and its conscience: what clients were told, whether all of it is there at every replica, and how much they ask for. */
-import { useCallback } from 'react';
+import { useCallback, useState } from 'react';
 import {
   Button,
   Dialog,
@@ -159,13 +159,20 @@ function Slide({ label, values, value, isDisabled, text, onChange }: SlideProps)
     (nearest, one, index) => (Math.abs(one - value) < Math.abs(values[nearest]! - value) ? index : nearest),
     0,
   );
+  // While it is dragged, and until what was asked for is so.
+  const [draft, setDraft] = useState<number | null>(null);
+  const [seen, setSeen] = useState(value);
+  if (seen !== value) {
+    setSeen(value);
+    setDraft(null);
+  }
   return (
     <Slider
-      key={value}
       className="conscience-slider"
-      defaultValue={at}
+      value={draft ?? at}
       maxValue={values.length - 1}
       isDisabled={isDisabled}
+      onChange={setDraft}
       onChangeEnd={(index) => onChange(values[index] ?? value)}
     >
       <Label>{label}</Label>

@@ -1,8 +1,8 @@
 /** One message, read: what it is, who sent it to whom under which ballot, what it carries, and when it left and arrived. */
 import { useRef } from 'react';
-import type { ReactNode } from 'react';
 import { Dialog, Heading, Popover } from 'react-aria-components';
 import type { Point } from '../../layout/ring.ts';
+import { Fact } from '../../components/fact.tsx';
 import { ballotCss } from '../../model/ballot-color.ts';
 import { formatBallot } from '../../model/cluster-view.ts';
 import { formatSlots } from '../../model/event-text.ts';
@@ -92,13 +92,4 @@ function spellWay({ leftUs, arrivedUs, isLost }: Flight): string {
   if (arrivedUs === null) return 'left; its arrival is not told of';
   if (leftUs === null) return 'arrived; when it left is not told of';
   return `${((arrivedUs - leftUs) / 1000).toFixed(2)} ms`;
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }

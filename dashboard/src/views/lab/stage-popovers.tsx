@@ -1,10 +1,10 @@
 /** What a replica believes and what can befall it, and what is wrong with a link: beside what was picked on the stage. */
 import { useMemo } from 'react';
-import type { ReactNode } from 'react';
 import { Dialog, Heading, Popover } from 'react-aria-components';
 import type { ClusterReplica, ClusterStatus } from '../../../../server/src/api/status.ts';
 import { formatBytes, formatCount } from '../../components/format.ts';
 import { useMoment, useRun } from '../../components/run.tsx';
+import { Fact } from '../../components/fact.tsx';
 import { ballotCss } from '../../model/ballot-color.ts';
 import { formatBallot, healthOf, isIsolated, messageOf, roleOf } from '../../model/cluster-view.ts';
 import { wipeLosesQuorum } from '../../model/members-view.ts';
@@ -96,15 +96,6 @@ function Age({ replica }: { readonly replica: ClusterReplica }) {
   if (replica.ageMs === null) return <span className="quiet lab-age">never heard</span>;
   const ageMs = replica.ageMs + Math.max(0, momentMs - clusterAtMs);
   return <span className="quiet num lab-age">told {spellAge(ageMs)} ago</span>;
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 interface LinkPopoverProps {

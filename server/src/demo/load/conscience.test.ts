@@ -44,7 +44,7 @@ describe('the conscience', () => {
   });
 
   it('keeps what was lost though it is there later, and what was let go of is judged no more', () => {
-    const conscience = new Conscience(7);
+    const conscience = new Conscience(7, 5_000);
     const [first] = written(conscience, 'acknowledged');
     expect(first).toBe(8);
     const look = conscience.look();

@@ -19,7 +19,8 @@ interface Checked {
   readonly missing: number;
 }
 
-const rowsMax = 5_000;
+/** Each replica is looked into several times before the busiest load comes round. */
+const rowsMaxUsual = 20_000;
 const lostIdsMax = 10;
 
 export class Conscience {
@@ -37,8 +38,11 @@ export class Conscience {
   private reads = 0;
   private readsRefused = 0;
 
+  private readonly rowsMax: number;
+
   /** `lastId`: of an earlier load, which is not judged. */
-  constructor(lastId = 0) {
+  constructor(lastId = 0, rowsMax = rowsMaxUsual) {
+    this.rowsMax = rowsMax;
     this.next = lastId + 1;
     this.lowest = lastId;
   }
@@ -53,7 +57,7 @@ export class Conscience {
     const id = this.next;
     this.next += 1;
     this.outcomes.set(id, null);
-    while (this.outcomes.size > rowsMax) {
+    while (this.outcomes.size > this.rowsMax) {
       const [oldest] = this.outcomes.keys();
       this.outcomes.delete(oldest!);
       this.lowest = oldest!;
