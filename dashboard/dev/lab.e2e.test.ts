@@ -1,39 +1,30 @@
 /**
  * The lab in a real browser over a group in simulated time: faults by the hand and by the keyboard, time that stands and goes back, and the space-time diagram.
- *
- * The browser is Debian's Chromium, or BARISTA_CHROMIUM.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { build } from 'vite';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
+import { type BuiltPage, buildPage, launchBrowser } from './testing/browser-page.ts';
 
 const lightPage = { viewport: { width: 1440, height: 900 }, colorScheme: 'light' } as const;
-const executablePath = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
 const soon = { timeout: 15_000, interval: 50 };
 
-let dir: string;
+let built: BuiltPage;
 let browser: Browser;
 let fixture: SimulatedFixture;
 let page: Page;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'barista-lab-'));
-  const root = join(import.meta.dirname, '..');
-  await build({ root, logLevel: 'error', build: { outDir: dir, emptyOutDir: true } });
-  browser = await chromium.launch({ executablePath, args });
+  built = await buildPage();
+  browser = await launchBrowser();
 }, 60_000);
 afterAll(async () => {
   await browser?.close();
-  await rm(dir, { recursive: true, force: true });
+  await built?.remove();
 });
 
 beforeEach(async () => {
-  const dashboard = { kind: 'ready', dir } as const;
+  const dashboard = { kind: 'ready', dir: built.dir } as const;
   const say = () => undefined;
   fixture = await startFixture({ seed: 1, replicas: 3, clients: 2, port: 0, dashboard, say });
   void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);

@@ -1,13 +1,9 @@
 /**
  * The page without a server of ours, in a real browser: handed out by any server of files, it asks nobody for anything, and the run in its Worker is the run that Node.js makes of the same seed.
- *
- * The browser is Debian's Chromium, or BARISTA_CHROMIUM.
  */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
-import { build } from 'vite';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
@@ -15,29 +11,26 @@ import type { FromSimulator } from '../src/run/simulated/protocol.ts';
 import { readAddress, type RunSetup, writeAddress } from '../src/run/simulated/run-address.ts';
 import { serveFiles, type StaticFiles } from './static-files.ts';
 import { beginRun } from './testing.ts';
+import { type BuiltPage, buildPage, launchBrowser } from '../dev/testing/browser-page.ts';
 
-const executablePath = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
 const soon = { timeout: 60_000, interval: 100 };
 const r2 = 'r2' as ReplicaId;
 
-let dir: string;
+let built: BuiltPage;
 let files: StaticFiles;
 let browser: Browser;
 let page: Page;
 let elsewhere: string[];
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'barista-lab-'));
-  const root = join(import.meta.dirname, '..');
-  await build({ root, mode: 'lab', logLevel: 'error', build: { outDir: dir, emptyOutDir: true } });
-  files = await serveFiles(dir);
-  browser = await chromium.launch({ executablePath, args });
+  built = await buildPage('lab');
+  files = await serveFiles(built.dir);
+  browser = await launchBrowser();
 }, 120_000);
 afterAll(async () => {
   await browser?.close();
   files?.close();
-  await rm(dir, { recursive: true, force: true });
+  await built?.remove();
 });
 
 beforeEach(async () => {
@@ -63,7 +56,7 @@ const actsInAddress = () => readAddress(new URL(page.url()).hash)?.acts ?? [];
 
 /** What the Worker of the page's build tells of this run, up to there. */
 async function eventsInBrowser(setup: RunSetup, atMs: number): Promise<readonly TraceEvent[]> {
-  const worker = (await readdir(join(dir, 'assets'))).find((name) => name.startsWith('worker-'));
+  const worker = (await readdir(join(built.dir, 'assets'))).find((name) => name.startsWith('worker-'));
   await page.goto(`${files.url}/assets/${worker}`);
   const answer = await page.evaluate(
     ({ name, begin }) =>
@@ -153,7 +146,7 @@ describe('the page without a server', () => {
     const commitPoint = await text('commit-point-r1');
     const downloading = page.waitForEvent('download');
     await part('source-export').click();
-    const file = join(dir, 'exported.ndjson');
+    const file = join(built.dir, 'exported.ndjson');
     await (await downloading).saveAs(file);
     await page.goto('about:blank');
     await page.goto(`${files.url}/#sim?seed=4&view=operator`);
