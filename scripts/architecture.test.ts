@@ -52,7 +52,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],
-  'dashboard/src': [api, 'server/src/multipaxos/types', 'npm:'],
+  'dashboard/src': [api, 'server/src/multipaxos/types', 'specs', 'npm:'],
   // A group of whole replicas in a Worker of the browser.
   'dashboard/sim': ['dashboard/src', 'server/src', 'npm:', 'node:'],
   // The demo over simulated groups, and what the page makes of them.

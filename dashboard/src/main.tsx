@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { firstRun } from './run/simulated/run-address.ts';
 import { App } from './app.tsx';
 import { applyTheme, storedTheme } from './components/hooks.ts';
+import { addressWithScenario, scenarioInAddress } from './components/scenario-address.ts';
 import { addressWith, viewInAddress } from './components/use-view.ts';
 import { liveSource } from './live/live-source.ts';
 import { openChoice, type RunChoice } from './run/run-choice.ts';
@@ -26,8 +27,9 @@ const choice = openChoice({
     read: () => location.hash,
     write: (hash) => {
       const view = viewInAddress();
-      const next = hash === '' && view === 'lab' ? location.pathname : addressWith(hash, view);
-      history.replaceState(null, '', next);
+      const next = hash === '' && view === 'lab' ? '' : addressWith(hash, view);
+      const full = addressWithScenario(next, scenarioInAddress());
+      history.replaceState(null, '', full === '' ? location.pathname : full);
     },
     onChange: (listener) => window.addEventListener('hashchange', listener),
   },

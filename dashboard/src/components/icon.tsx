@@ -20,6 +20,7 @@ const shapes = {
   follow: 'M3 3.5 8 8l-5 4.5M8.5 3.5l5 4.5-5 4.5',
   warning: 'M8 2 1.5 13.5h13zM8 6.5v3.2M8 11.7v.1',
   plug: 'M6 2v3M10 2v3M4 5h8v3a4 4 0 0 1-8 0zM8 12v2.5',
+  scenario: 'M3 2.5h7.5L13 5v8.5H3zM10.5 2.5V5H13M5.5 7.5h5M5.5 10.5h3',
   history: 'M2.5 8a5.5 5.5 0 1 0 1.6-3.9M2.5 2.5v2.6h2.6M8 5v3.2l2 1.3',
 } as const;
 

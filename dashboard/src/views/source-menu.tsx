@@ -10,6 +10,11 @@ const Choice = createContext<RunChoice | null>(null);
 
 export const ChoiceProvider = Choice.Provider;
 
+/** Null where the page has no choice. */
+export function useRunChoice(): RunChoice | null {
+  return useContext(Choice);
+}
+
 /** Nothing where the page has no choice. */
 export function SourceMenu() {
   const choice = useContext(Choice);
@@ -106,7 +111,7 @@ function Menu({ choice }: { readonly choice: RunChoice }) {
   );
 }
 
-function freshRun() {
+export function freshRun() {
   const seed = 1 + Math.floor(Math.random() * 9_999);
   return { seed, replicas: 3, clients: 4, acts: [] };
 }

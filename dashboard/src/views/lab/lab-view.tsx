@@ -10,6 +10,8 @@ import { PastNotice } from '../past-notice.tsx';
 import { Conscience } from './conscience.tsx';
 import { MessageLegend } from './message-legend.tsx';
 import { MessagePopover, type Picked } from './message-popover.tsx';
+import { ScenarioPanel } from './scenarios/scenario-panel.tsx';
+import { useScenarios } from './scenarios/use-scenarios.ts';
 import { SpaceTimeView } from './space-time-view.tsx';
 import { Stage } from './stage.tsx';
 import { TimeLine } from './time-line.tsx';
@@ -32,9 +34,11 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
   const transport = useTransport(store);
   const [scenery, setScenery] = useState<Scenery>('stage');
   const [picked, setPicked] = useState<Picked | null>(null);
+  const scenarios = useScenarios();
   const whole = wholeRequests(cluster);
   useKeys({
     ' ': transport.toggle,
+    s: scenarios.toggle,
     d: () => setScenery((now) => (now === 'stage' ? 'space-time' : 'stage')),
     ArrowLeft: () => transport.step(-1),
     ArrowRight: () => transport.step(1),
@@ -45,45 +49,59 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
   });
   return (
     <div className="lab" data-testid="lab" data-scenery={scenery}>
-      <section className="lab-scene" aria-label={scenery === 'stage' ? 'Stage' : 'Space-time diagram'}>
-        {scenery === 'stage' ? (
-          <Stage
-            cluster={cluster}
-            leader={leader}
-            themeKey={themeKey}
-            acts={acts}
-            speed={transport.speed}
-            onMessage={setPicked}
-          />
-        ) : (
-          <SpaceTimeView cluster={cluster} themeKey={themeKey} onMessage={setPicked} />
-        )}
-        {scenery === 'stage' ? <MessageLegend themeKey={themeKey} /> : null}
-        <PastNotice />
-        <div className="lab-actions">
-          <Button
-            asksServer
-            icon="history"
-            disabled={acts.undoable === null}
-            data-testid="undo"
-            title={acts.undoable === null ? 'Nothing to undo' : `Undo: ${acts.undoable}`}
-            onClick={acts.undo}
-          >
-            Undo
-          </Button>
-          <Button
-            asksServer
-            icon="heal"
-            disabled={whole.length === 0}
-            data-testid="make-whole"
-            title="Mend every link, start what is down, let go on what is frozen"
-            onClick={() => acts.act('Everything is whole', whole)}
-          >
-            Make everything whole
-          </Button>
-        </div>
-        {picked === null ? null : <MessagePopover picked={picked} onClose={() => setPicked(null)} />}
-      </section>
+      <div className="lab-middle">
+        <section className="lab-scene" aria-label={scenery === 'stage' ? 'Stage' : 'Space-time diagram'}>
+          {scenery === 'stage' ? (
+            <Stage
+              cluster={cluster}
+              leader={leader}
+              themeKey={themeKey}
+              acts={acts}
+              speed={transport.speed}
+              onMessage={setPicked}
+            />
+          ) : (
+            <SpaceTimeView cluster={cluster} themeKey={themeKey} onMessage={setPicked} />
+          )}
+          {scenery === 'stage' ? <MessageLegend themeKey={themeKey} /> : null}
+          <PastNotice />
+          <div className="lab-actions">
+            <Button
+              icon="scenario"
+              aria-pressed={scenarios.isOpen}
+              data-testid="scenarios-open"
+              title="Scenarios that ask, play and explain themselves (s)"
+              onClick={scenarios.toggle}
+            >
+              Scenarios
+            </Button>
+            <Button
+              asksServer
+              icon="history"
+              disabled={acts.undoable === null}
+              data-testid="undo"
+              title={acts.undoable === null ? 'Nothing to undo' : `Undo: ${acts.undoable}`}
+              onClick={acts.undo}
+            >
+              Undo
+            </Button>
+            <Button
+              asksServer
+              icon="heal"
+              disabled={whole.length === 0}
+              data-testid="make-whole"
+              title="Mend every link, start what is down, let go on what is frozen"
+              onClick={() => acts.act('Everything is whole', whole)}
+            >
+              Make everything whole
+            </Button>
+          </div>
+          {picked === null ? null : <MessagePopover picked={picked} onClose={() => setPicked(null)} />}
+        </section>
+        {scenarios.isOpen ? (
+          <ScenarioPanel scenarios={scenarios} acts={acts} speed={transport.speed} />
+        ) : null}
+      </div>
       <section className="lab-time" aria-label="Time">
         <Transport transport={transport} scenery={scenery} onScenery={setScenery}>
           <Conscience onTrouble={onTrouble} />

@@ -13,6 +13,7 @@ import type { Acts } from '../../components/use-acts.ts';
 import type { Point } from '../../layout/ring.ts';
 import { faultsByLink } from '../../model/cluster-view.ts';
 import { type Dot, dotAt, dotsOf } from '../../stage/dots.ts';
+import { drawMarks } from '../../stage/draw-marks.ts';
 import { drawStage } from '../../stage/draw-stage.ts';
 import { type Ends, linkAt } from '../../stage/links.ts';
 import { looksOf } from '../../stage/looks.ts';
@@ -22,6 +23,7 @@ import { movedTo, partingRequests, type Regions, regionsOf } from '../../stage/r
 import { type Draw, prefersStillness, useCanvas } from '../../stage/use-canvas.ts';
 import type { Picked } from './message-popover.tsx';
 import { LinkPopover, ReplicaPopover } from './stage-popovers.tsx';
+import { usePlay } from './scenarios/use-scenarios.ts';
 import { StageButtons } from './stage-buttons.tsx';
 
 interface StageProps {
@@ -52,6 +54,7 @@ interface Hand {
 export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: StageProps) {
   const store = useRun();
   const away = useServerAway();
+  const play = usePlay();
   const [sizeRef, size] = useSize();
   const [replica, setReplica] = useState<string | null>(null);
   const [link, setLink] = useState<Ends | null>(null);
@@ -108,6 +111,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
       },
       palette,
     );
+    if (play !== null) drawMarks(brush, play.marks, now, palette);
   };
   const canvas = useCanvas(draw);
 

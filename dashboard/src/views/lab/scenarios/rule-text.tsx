@@ -1,0 +1,46 @@
+/** A rule as the specification has it: its name, its line, and the text of it. */
+import { useEffect, useState } from 'react';
+import { findRule, type Rule, type SpecTexts } from '../../../scenarios/rules.ts';
+
+let loaded: SpecTexts | null = null;
+
+/** Null: they are on their way. */
+function useSpecTexts(): SpecTexts | null {
+  const [texts, setTexts] = useState(loaded);
+  useEffect(() => {
+    if (texts !== null) return undefined;
+    let isHere = true;
+    void import('../../../scenarios/spec-texts.ts').then(({ specTexts }) => {
+      loaded = specTexts;
+      if (isHere) setTexts(specTexts);
+    });
+    return () => {
+      isHere = false;
+    };
+  }, [texts]);
+  return texts;
+}
+
+export function RuleText({ rule }: { readonly rule: Rule }) {
+  const texts = useSpecTexts();
+  const found = texts === null ? null : findRule(texts, rule);
+  return (
+    <figure className="scenario-rule" data-testid="scenario-rule" data-rule={`${rule.module} ${rule.name}`}>
+      <figcaption>
+        The rule: <strong className="mono">{rule.name}</strong>
+        {found === null ? null : (
+          <span className="mono quiet">
+            {found.file}:{found.line}
+          </span>
+        )}
+      </figcaption>
+      {found === null ? null : (
+        // Long lines are scrolled sideways, by the keyboard as well.
+        <pre tabIndex={0} aria-label={`${rule.name} in ${found.file}`}>
+          {found.text}
+          {found.isCut ? '\n  …' : ''}
+        </pre>
+      )}
+    </figure>
+  );
+}
