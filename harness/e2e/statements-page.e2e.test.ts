@@ -76,6 +76,29 @@ async function expectOperations(): Promise<void> {
   await expect.poll(() => text('slot-sql'), soon).toBe("INSERT INTO drinks VALUES ('lungo');");
 }
 
+/** On the lab's diagram of space and time; whoever clicks on an arrow reads what flew there. */
+async function expectMessage(named: RegExp): Promise<void> {
+  await page.goto(`${cluster.dashboardUrl}/#lab`);
+  await part('stage').waitFor();
+  await page.keyboard.press('d');
+  await part('space-time').waitFor();
+  const client = await clients.connect(1);
+  await client.query("INSERT INTO drinks VALUES ('doppio')");
+  await page.waitForTimeout(1_000);
+  await page.keyboard.press(' ');
+  const box = (await part('space-time').boundingBox())!;
+  const title = async () => {
+    await page.keyboard.press('Escape');
+    const x = box.x + 200 + Math.random() * (box.width - 300);
+    await page.mouse.click(x, box.y + box.height * (0.2 + Math.random() * 0.6));
+    const popover = part('message-popover');
+    return (await popover.count()) === 1 ? popover.getByRole('heading').innerText() : 'nothing';
+  };
+  await expect.poll(title, soon).toMatch(named);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('End');
+}
+
 describe('the page over statements', () => {
   it('shows replicas of Paxos as proposers, with nobody who leads', async () => {
     await open('paxos');
@@ -88,6 +111,8 @@ describe('the page over statements', () => {
     await write();
     await expectOperations();
     await picture('paxos');
+    await expectMessage(/^(SlotPrepare|SlotPromise|SlotAccept|SlotAccepted|Learn|Status)$/);
+    await picture('paxos-messages');
   }, 240_000);
 
   it('shows the primary, its copies and the epoch', async () => {
@@ -99,6 +124,9 @@ describe('the page over statements', () => {
     await write();
     await expectOperations();
     await picture('primary');
+    await expectMessage(/^(Operations|Received|Told)$/);
+    await picture('primary-messages');
+    await page.goto(`${cluster.dashboardUrl}/#operator`);
     await part(`crash-${primary}`).click();
     await expect.poll(() => text('leader-name'), soon).toMatch(new RegExp(`^(?!${primary})r\\d$`));
     await part(`restart-${primary}`).click();

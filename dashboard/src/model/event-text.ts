@@ -3,7 +3,7 @@
  *
  * Names stay those of the specification; only what surrounds them is prose.
  */
-import type { TraceEvent } from '../../../server/src/api/events.ts';
+import type { PassedMessage, TraceEvent } from '../../../server/src/api/events.ts';
 import type { RecoveryProgress, VerifyResult } from '../../../server/src/api/status.ts';
 import type { TraceConfiguration, TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import { formatBallot } from './cluster-view.ts';
@@ -21,11 +21,17 @@ export interface SlotRange {
 /** Sent all the time and saying little; the event list leaves them out unless asked. */
 export function isRoutine(event: TraceEvent): boolean {
   if (event.layer === 'apply') return event.name === 'FlushStandby' || event.name === 'Replay';
-  if (event.layer === 'operation') return event.name === 'RunningTransactions' || event.name === 'SlotChosen';
+  if (event.layer === 'operation') return routineOperations.has(event.name);
   if (event.layer === 'lease') return isRoutineOfLease(event);
   if (event.layer === 'protocol') return true;
   return event.name === 'HandleHeartbeat' || (event.name === 'Fsync' && (event.votes?.length ?? 0) === 0);
 }
+
+const routineOperations: ReadonlySet<TraceEvent['name']> = new Set([
+  'RunningTransactions',
+  'SlotChosen',
+  'MessagesPassed',
+]);
 
 export function slotsOf(event: TraceEvent): SlotRange | null {
   switch (event.layer) {
@@ -132,6 +138,8 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
       const holds = event.what === null ? event.label : describeChosen(event.what, event.session);
       return `slot ${event.slot} · ${holds}`;
     }
+    case 'MessagesPassed':
+      return `heard ${namesOf(event.heard)} · sent ${namesOf(event.sent)}`;
     case 'LogFull':
     case 'LogResumed':
     case 'LogRefused':
@@ -139,6 +147,15 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
     default:
       return unreachable(event);
   }
+}
+
+const namesMax = 3;
+
+function namesOf(messages: readonly PassedMessage[]): string {
+  if (messages.length === 0) return 'nothing';
+  const [shown, more] = [messages.slice(0, namesMax), messages.length - namesMax];
+  const names = shown.map(({ kind, peer }) => `${kind} ${peer}`).join(', ');
+  return more > 0 ? `${names} and ${more} more` : names;
 }
 
 function describeRunning(count: number): string {

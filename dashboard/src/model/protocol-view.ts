@@ -39,9 +39,13 @@ const titles: Readonly<Record<ProtocolStatus['name'], ProtocolTitle>> = {
 };
 
 /** Of the first replica that says; Multi-Paxos before that. */
-export function protocolTitle(cluster: ClusterStatus | null): ProtocolTitle {
+export function protocolOf(cluster: ClusterStatus | null): ProtocolStatus['name'] {
   const first = cluster?.replicas.find(({ status }) => status !== null)?.status;
-  return titles[first?.protocol.name ?? 'multi-paxos'];
+  return first?.protocol.name ?? 'multi-paxos';
+}
+
+export function protocolTitle(cluster: ClusterStatus | null): ProtocolTitle {
+  return titles[protocolOf(cluster)];
 }
 
 /** Of the first replica that says; WAL before that. */

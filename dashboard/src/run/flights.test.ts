@@ -121,6 +121,22 @@ describe('flights', () => {
     ]);
   });
 
+  test('are told of as well by what a replica of another protocol says that it sent and heard', () => {
+    const learn = { kind: 'Learn', ballot: ballot(2, 'r1'), firstSlot: 7 };
+    const passed = (seq: number, replica: string, heard: readonly object[], sent: readonly object[]) =>
+      other({ seq, replica }, { layer: 'operation', name: 'MessagesPassed', heard, sent });
+    const log = new FlightLog();
+    log.add([
+      passed(3, 'r2', [{ peer: 'r1', ...learn }], []),
+      passed(1, 'r1', [], [{ peer: 'r2', ...learn }]),
+    ]);
+    log.add([passed(4, 'r3', [], [{ peer: 'r1', kind: 'Operations', ballot: ballot(1, 'r3') }])]);
+    expect(log.kept).toMatchObject([
+      { from: 'r1', to: 'r2', kind: 'heartbeat', leftUs: 1_000, arrivedUs: 3_000, message: learn },
+      { from: 'r3', to: 'r1', kind: 'heartbeat', leftUs: 4_000, arrivedUs: null },
+    ]);
+  });
+
   test('are found by the time that they were on their way', () => {
     const log = new FlightLog();
     log.add([sends(10, 'r2', accept(1)), handles(30, 'r1', accept(1)), sends(40, 'r2', accept(2))]);

@@ -1,23 +1,12 @@
 /**
- * Messages on their way between replicas, put together from both ends: an action's `sent`, and `from` with `message` of the action that handled it. Pure, but for what it gathers.
+ * Messages on their way between replicas, put together from both ends: an action's `sent`, and `from` with `message` of the action that handled it; or what a replica of another protocol says that it sent and heard. Pure, but for what it gathers.
  *
  * Responsible for: joining the two by link, kind, ballot and slots, in order, whichever is told first, and though several may be handled as one; and for heartbeats that only the lease's events tell of. Does not know faults, nor how a message is drawn.
  * Invariants: no message arrives twice; what is kept is bounded, and the oldest goes first.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { Slot } from '../../../server/src/multipaxos/types/names.ts';
-import type { TraceMessage } from '../../../server/src/multipaxos/types/trace.ts';
 import { replicaOf } from '../model/incarnation.ts';
-
-export type FlightKind =
-  | 'prepare'
-  | 'promise'
-  | 'accept'
-  | 'accepted'
-  | 'heartbeat'
-  | 'acknowledgement'
-  | 'catchUp'
-  | 'reject';
+import { carries, type FlightKind, type FlownMessage, kindOf, slotsOf } from './flown-message.ts';
 
 /**
  * `leftUs`, `arrivedUs`: on the clock of the events; null: not told of. One of both always is. `message` null: of a heartbeat that changed nothing. `from`, `to`: replicas, whatever their incarnation.
@@ -27,7 +16,7 @@ export interface Flight {
   readonly from: string;
   readonly to: string;
   readonly kind: FlightKind;
-  readonly message: TraceMessage | null;
+  readonly message: FlownMessage | null;
   readonly leftUs: number | null;
   readonly arrivedUs: number | null;
   /** It will not arrive any more: one that left later has for a while, or it is too long ago. Only of kinds whose arrival is always told. */
@@ -43,21 +32,6 @@ export interface FlightBounds {
 }
 
 export const flightBounds: FlightBounds = { flightsMax: 60_000, flyingUsMax: 3_000_000 };
-
-const kinds: Readonly<Record<TraceMessage['kind'], FlightKind>> = {
-  PreVote: 'prepare',
-  PreVoteReply: 'promise',
-  Prepare: 'prepare',
-  Promise: 'promise',
-  Accept: 'accept',
-  Accepted: 'accepted',
-  Heartbeat: 'heartbeat',
-  HeartbeatAck: 'acknowledgement',
-  Resigned: 'reject',
-  Reject: 'reject',
-  CatchUpRequest: 'catchUp',
-  CatchUpReply: 'catchUp',
-};
 
 /** Whoever gets one of these says so, unless it is out of date. */
 const answered: ReadonlySet<FlightKind> = new Set<FlightKind>(['accept', 'accepted']);
@@ -97,6 +71,7 @@ export class FlightLog {
     for (const event of events) {
       this.lastUs = Math.max(this.lastUs, event.atUs);
       if (event.layer === 'consensus') this.addConsensus(event);
+      else if (event.name === 'MessagesPassed') this.addPassed(event);
     }
     for (const event of events) if (event.layer === 'lease') this.addLease(event);
     for (const link of this.links.values()) this.loseOld(link);
@@ -130,6 +105,17 @@ export class FlightLog {
     for (const { to, message } of event.sent ?? []) this.leave(self, replicaOf(to), message, event.atUs);
   }
 
+  private addPassed({
+    replica,
+    heard,
+    sent,
+    atUs,
+  }: Extract<TraceEvent, { readonly name: 'MessagesPassed' }>): void {
+    const self = replicaOf(replica);
+    for (const { peer, ...message } of heard) this.arrive(replicaOf(peer), self, message, atUs);
+    for (const { peer, ...message } of sent) this.leave(self, replicaOf(peer), message, atUs);
+  }
+
   /** Heartbeats that change nothing are told of where they come to, and name the leader by its ballot; so is every other message of the leader. */
   private addLease(event: Extract<TraceEvent, { readonly layer: 'lease' }>): void {
     if (event.name !== 'HandleHeartbeat' && event.name !== 'HandleHeartbeatAck') return;
@@ -142,9 +128,9 @@ export class FlightLog {
     this.keep({ from, to, kind, message: null, leftUs: null, arrivedUs: event.atUs });
   }
 
-  private leave(from: string, to: string, message: TraceMessage, atUs: number): void {
+  private leave(from: string, to: string, message: FlownMessage, atUs: number): void {
     const link = this.linkOf(from, to);
-    const kind = kinds[message.kind];
+    const kind = kindOf(message);
     const arrived = link.early.find((one) => one.arrivedUs! >= atUs && carries(one.message!, message));
     if (arrived === undefined) {
       link.flying.push(this.keep({ from, to, kind, message, leftUs: atUs, arrivedUs: null }));
@@ -156,7 +142,7 @@ export class FlightLog {
   }
 
   /** What has left in several messages may be handled as one. Of what was sent again, it is the last one that has come: the others were lost, or would have. */
-  private arrive(from: string, to: string, message: TraceMessage, atUs: number): void {
+  private arrive(from: string, to: string, message: FlownMessage, atUs: number): void {
     const link = this.linkOf(from, to);
     link.lately.push(atUs);
     if (link.lately.length > latelyMax) link.lately.shift();
@@ -165,7 +151,7 @@ export class FlightLog {
       if (flight.leftUs! <= atUs && carries(message, flight.message!))
         found.set(slotsOf(flight.message!).from, flight);
     if (found.size === 0) {
-      const kind = kinds[message.kind];
+      const kind = kindOf(message);
       link.early.push(this.keep({ from, to, kind, message, leftUs: null, arrivedUs: atUs }));
       if (link.early.length > waitingMax) link.early.shift();
       return;
@@ -215,21 +201,4 @@ export class FlightLog {
     this.links.set(key, link);
     return link;
   }
-}
-
-/** Whether all of the other one is in it. */
-function carries(one: TraceMessage, other: TraceMessage): boolean {
-  const [all, part] = [slotsOf(one), slotsOf(other)];
-  return (
-    one.kind === other.kind &&
-    one.ballot.round === other.ballot.round &&
-    one.ballot.replica === other.ballot.replica &&
-    all.from <= part.from &&
-    part.to <= all.to
-  );
-}
-
-/** 0 of what is about none. */
-function slotsOf({ firstSlot = 0 as Slot, lastSlot, labels }: TraceMessage): { from: number; to: number } {
-  return { from: firstSlot, to: lastSlot ?? firstSlot + Math.max(0, (labels?.length ?? 1) - 1) };
 }

@@ -6,7 +6,8 @@
 import type { LinkFault } from '../../../server/src/api/status.ts';
 import type { Point } from '../layout/ring.ts';
 import { linkKey } from '../model/trace-model.ts';
-import type { Flight, FlightKind } from '../run/flights.ts';
+import type { Flight } from '../run/flights.ts';
+import type { FlightKind } from '../run/flown-message.ts';
 import { curveOf, pointOn } from './links.ts';
 import type { Places } from './places.ts';
 

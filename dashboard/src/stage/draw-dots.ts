@@ -1,6 +1,6 @@
 /** Draws messages: the colour is the ballot, the shape is the kind, and a number says how many fly together. */
 import { ballotColor } from '../model/ballot-color.ts';
-import type { FlightKind } from '../run/flights.ts';
+import type { FlightKind } from '../run/flown-message.ts';
 import type { Dot } from './dots.ts';
 import type { Palette } from './palette.ts';
 

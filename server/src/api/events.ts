@@ -6,6 +6,8 @@ import { isFrequentAction } from '../multipaxos/trace.ts';
 import type { Ballot, EntryLabel, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { CoreLeaseEvent, TracedLease } from '../multipaxos/types/lease-trace.ts';
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
+import type { PaxosMessage } from '../paxos/types/messages.ts';
+import type { Message as CopiesMessage } from '../primary/types/messages.ts';
 import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { RecoveryProgress, VerifyResult } from './status.ts';
 import type { OperationWord, RunningTransaction, ShownSession } from './wal-summary.ts';
@@ -171,6 +173,21 @@ export interface ProtocolTraceEvent {
   readonly step: { readonly name: string };
 }
 
+/** What is shown of a message of another protocol than Multi-Paxos. `peer`: whom it went to, or whose it is. `ballot`: in a group of a primary with copies its epoch; round 0 where it has none. `firstSlot` left out: it is about none; `lastSlot` left out: about that one alone. */
+export interface PassedMessage {
+  readonly peer: ReplicaId;
+  readonly kind:
+    | PaxosMessage['kind']
+    | CopiesMessage['kind']
+    /** A primary says what it has acknowledged, and what it has given up. */
+    | 'Told';
+  readonly ballot: Ballot;
+  readonly firstSlot?: Slot;
+  readonly lastSlot?: Slot;
+  readonly commitPoint?: Slot;
+  readonly promised?: Ballot;
+}
+
 /** Things worth showing that no spec knows. */
 export type OperationalEvent =
   | { readonly name: 'ReplicaStarted'; readonly pid: number }
@@ -187,6 +204,12 @@ export type OperationalEvent =
       readonly label: EntryLabel;
       readonly what: OperationWord | null;
       readonly session: ShownSession | null;
+    }
+  /** Where another protocol than Multi-Paxos runs and somebody watches: what a replica heard and sent in one turn. */
+  | {
+      readonly name: 'MessagesPassed';
+      readonly heard: readonly PassedMessage[];
+      readonly sent: readonly PassedMessage[];
     }
   /** What the leader's PostgreSQL was found at, now and then while somebody watches; `more`: how many were left out. */
   | {
@@ -224,6 +247,7 @@ const frequentNames: ReadonlySet<string> = new Set<TraceEvent['name']>([
   'RefuseAnswer',
   'RunningTransactions',
   'SlotChosen',
+  'MessagesPassed',
   'PaxosStep',
   'PrimaryStep',
 ]);

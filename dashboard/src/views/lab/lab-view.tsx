@@ -6,6 +6,7 @@ import { useRun } from '../../components/run.tsx';
 import type { Acts } from '../../components/use-acts.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { wholeRequests } from '../../stage/acts.ts';
+import { payloadOf, protocolOf } from '../../model/protocol-view.ts';
 import { PastNotice } from '../past-notice.tsx';
 import { Conscience } from './conscience.tsx';
 import { MessageLegend } from './message-legend.tsx';
@@ -47,6 +48,7 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
     Home: transport.toStart,
     End: store.follow,
   });
+  const spoken = { protocol: protocolOf(cluster), payload: payloadOf(cluster) };
   return (
     <div className="lab" data-testid="lab" data-scenery={scenery}>
       <div className="lab-middle">
@@ -63,7 +65,7 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
           ) : (
             <SpaceTimeView cluster={cluster} themeKey={themeKey} onMessage={setPicked} />
           )}
-          {scenery === 'stage' ? <MessageLegend themeKey={themeKey} /> : null}
+          {scenery === 'stage' ? <MessageLegend themeKey={themeKey} spoken={spoken} /> : null}
           <PastNotice />
           <div className="lab-actions">
             <Button

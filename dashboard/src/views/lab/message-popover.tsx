@@ -7,7 +7,7 @@ import { ballotCss } from '../../model/ballot-color.ts';
 import { formatBallot } from '../../model/cluster-view.ts';
 import { formatSlots } from '../../model/event-text.ts';
 import type { Flight } from '../../run/flights.ts';
-import { kindNames } from './message-legend.tsx';
+import { slotsOf } from '../../run/flown-message.ts';
 
 export interface Picked {
   readonly flight: Flight;
@@ -41,13 +41,15 @@ export function MessagePopover({ picked, onClose }: MessagePopoverProps) {
       >
         <Dialog className="lab-dialog lab-dialog-message" data-testid="message-popover">
           <header className="lab-dialog-head">
-            <Heading slot="title">{message?.kind ?? kindNames[flight.kind]}</Heading>
+            <Heading slot="title">
+              {message?.kind ?? (flight.kind === 'heartbeat' ? 'Heartbeat' : 'HeartbeatAck')}
+            </Heading>
             <span className="mono quiet">
               {flight.from} → {flight.to}
             </span>
           </header>
           <dl className="lab-facts num">
-            {message === null ? null : (
+            {message === null || message.ballot.round === 0 ? null : (
               <Fact name="Ballot">
                 <span
                   className="swatch"
@@ -58,12 +60,7 @@ export function MessagePopover({ picked, onClose }: MessagePopoverProps) {
               </Fact>
             )}
             {message?.firstSlot === undefined ? null : (
-              <Fact name="About">
-                {formatSlots({
-                  from: message.firstSlot,
-                  to: message.lastSlot ?? message.firstSlot + Math.max(0, (message.labels?.length ?? 1) - 1),
-                })}
-              </Fact>
+              <Fact name="About">{formatSlots(slotsOf(message))}</Fact>
             )}
             {message?.commitPoint === undefined ? null : (
               <Fact name="Chosen up to">{message.commitPoint}</Fact>

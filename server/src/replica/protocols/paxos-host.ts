@@ -23,6 +23,7 @@ import { FrameError } from './frames.ts';
 import { OperationsUnderWay } from './operations-under-way.ts';
 import { decodePaxos, encodePaxos } from './paxos-codec.ts';
 import { StepQueue } from './step-queue.ts';
+import { PassedMessages, shownOfPaxos } from './passed-messages.ts';
 import { PaxosTally } from './paxos-counts.ts';
 import { RecordLog } from './record-log.ts';
 import type { AnswerOutcome } from './awaited-answers.ts';
@@ -63,6 +64,7 @@ export class PaxosHost implements ProtocolHost {
   private readonly parts: ProtocolParts;
   private readonly log: RecordLog;
   private readonly tally: PaxosTally;
+  private readonly passed: PassedMessages<PaxosMessage>;
   private state: PaxosState;
   private listener: ProtocolListener | null = null;
   private readonly steps = new StepQueue<PaxosInput>(
@@ -80,6 +82,7 @@ export class PaxosHost implements ProtocolHost {
     const { member } = log.identity;
     this.under = new OperationsUnderWay(`${member}.${events.run}`);
     this.tally = new PaxosTally(member);
+    this.passed = new PassedMessages(events, shownOfPaxos);
     this.state = createPaxosState(paxosConfigOf(parts), log.recovered, timers.nowMs(), random());
     this.log = new RecordLog({
       log,
@@ -199,6 +202,7 @@ export class PaxosHost implements ProtocolHost {
   private receive(from: ReplicaId, message: PaxosMessage): void {
     const { kind } = message;
     if (this.log.isBusy && (kind === 'SlotPrepare' || kind === 'SlotAccept' || kind === 'LearnReply')) return;
+    this.passed.heard(from, message);
     const held = 'slot' in message ? this.state.slots.get(message.slot) : undefined;
     const before = held?.open ?? null;
     this.input({ kind: 'Receive', from, message });
@@ -286,6 +290,7 @@ export class PaxosHost implements ProtocolHost {
   }
 
   private send(to: ReplicaId, message: PaxosMessage): void {
+    this.passed.sent(to, message);
     const bytes = encodePaxos(message);
     this.parts.transport.sendControl(replicaOf(to), { kind: 'Carried', channel: 'paxos', bytes });
   }

@@ -20,6 +20,7 @@ import { fixedMembership, refuseToJoin } from './fixed-members.ts';
 import { type AnswerOutcome, AwaitedAnswers } from './awaited-answers.ts';
 import { FrameError } from './frames.ts';
 import { OperationsUnderWay } from './operations-under-way.ts';
+import { PassedMessages, shownOfPrimary } from './passed-messages.ts';
 import { StepQueue } from './step-queue.ts';
 import { RecordLog } from './record-log.ts';
 import { decodePrimary, encodePrimary, type PrimaryMessage } from './primary-codec.ts';
@@ -73,6 +74,7 @@ export class PrimaryHost implements ProtocolHost {
   private readonly levelAsked: LevelAsked;
   private readonly log: RecordLog;
   private readonly answers: AwaitedAnswers;
+  private readonly passed: PassedMessages<PrimaryMessage>;
   private state: State;
   private listener: ProtocolListener | null = null;
   private readonly steps = new StepQueue<Input>(
@@ -95,6 +97,7 @@ export class PrimaryHost implements ProtocolHost {
     const { log, timers, random, events } = parts;
     const { member } = log.identity;
     this.under = new OperationsUnderWay(`${member}.${events.run}`);
+    this.passed = new PassedMessages(events, shownOfPrimary);
     this.state = createState(primaryConfigOf(parts, settings), log.recovered, timers.nowMs(), random());
     this.answers = new AwaitedAnswers(2 * this.state.config.acknowledgeMsMax);
     this.log = new RecordLog({
@@ -218,6 +221,7 @@ export class PrimaryHost implements ProtocolHost {
   private receive(from: ReplicaId, message: PrimaryMessage): void {
     if (ofTheSender.has(message.kind) && message.epoch.replica !== from)
       throw new FrameError(`an epoch of ${message.epoch.replica}`);
+    this.passed.heard(from, message);
     if (message.kind !== 'Told') {
       // As a lossy network would: it comes again.
       if (message.kind === 'Operations' && message.entries.length > 0 && this.log.isBusy) return;
@@ -341,6 +345,7 @@ export class PrimaryHost implements ProtocolHost {
   }
 
   private send(to: ReplicaId, message: PrimaryMessage): void {
+    this.passed.sent(to, message);
     const bytes = encodePrimary(message);
     this.parts.transport.sendControl(replicaOf(to), { kind: 'Carried', channel: 'primary', bytes });
   }

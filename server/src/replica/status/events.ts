@@ -124,8 +124,14 @@ export class ReplicaEvents {
     this.publish({ layer: 'protocol', ...event });
   }
 
-  operation(event: OperationalEvent): void {
-    this.publish({ layer: 'operation', ...event });
+  /** `atUs`: when it was, if that is some time ago. */
+  operation(event: OperationalEvent, atUs?: number): void {
+    this.publish({ layer: 'operation', ...event }, atUs);
+  }
+
+  /** Now, as events are stamped. */
+  nowUs(): number {
+    return this.stamp.nowUs();
   }
 
   /** Both clocks are read one after the other, and a process that is put aside in between tells a wrong time: the closest of a few readings counts. */

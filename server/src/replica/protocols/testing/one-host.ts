@@ -113,6 +113,9 @@ export class OneHost<Host extends ProtocolHost> {
   /** What its log was given, in order. */
   readonly records: LogRecord[] = [];
   readonly host: Host;
+  readonly events: ReplicaEvents;
+  /** Of its events: each is stamped later than the one before. */
+  private nowUs = 0;
   /** Nothing is appended until it is let go. */
   hold: Promise<void> | null = null;
   /** Appends fail with it. */
@@ -132,13 +135,14 @@ export class OneHost<Host extends ProtocolHost> {
     this.timers = timers;
     const transport = world.transports[0]!;
     transport.become(m1, cluster);
+    this.events = new ReplicaEvents(m1, { run: `run${world.lives}`, nowUs: () => this.nowUs++ });
     this.host = make({
       config: configOf('r1' as ReplicaId, ids, { payload: 'statements', ...changes }),
       log: this.watched(log),
       transport,
       timers,
       random: () => 0.5,
-      events: new ReplicaEvents(m1, { run: `run${world.lives}`, nowUs: () => 0 }),
+      events: this.events,
       logger: pino({ level: 'silent' }),
     });
     transport.onControl((from, message) => this.host.onControl(from, message));
