@@ -28,7 +28,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/determinism': [pgwire, 'npm:libpg-query', 'node:'],
   'server/src/wal': [core],
   'server/src/pgwire': [],
-  'server/src/api': [core, wal],
+  // Of the other cores their words alone.
+  'server/src/api': [core, wal, 'server/src/paxos/types', 'server/src/primary/types'],
   // A stream is an interface of the platform, as a promise is one of the language.
   'server/src/ports': [core, api, wal, 'node:stream'],
   'server/src/payload': [core, wal, pgwire, ports, api, 'npm:pino'],
