@@ -2,11 +2,12 @@
  * Builds the dashboard into dashboard/dist, which the demo serves; with `--mode lab` into dashboard/lab, which needs no server of ours: any that hands out files will do. `vite dashboard` serves it with hot reload and passes
  * the API on to the address in BARISTA_API (the demo, or the fixture server of dashboard/dev).
  *
- * The simulator's Worker has the replica's own code in it: what that takes of Node.js is in sim/browser.
+ * The simulator's Worker has the replica's own code in it: what that takes of Node.js is in sim/browser. It is built once more for each planted bug that the page shows beside it (sim/planted).
  */
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
+import { plantBugs } from './sim/planted/plant-bugs.ts';
 
 const api = process.env['BARISTA_API'] ?? 'http://127.0.0.1:8080';
 const standIns = join(import.meta.dirname, 'sim/browser');
@@ -29,14 +30,14 @@ const asksNobody: Plugin = {
 
 export default defineConfig(({ mode }) => ({
   root: import.meta.dirname,
-  plugins: [react(), ...(mode === 'lab' ? [asksNobody] : [])],
+  plugins: [plantBugs(), react(), ...(mode === 'lab' ? [asksNobody] : [])],
   base: './',
   resolve: {
     alias: Object.fromEntries(
       ['path', 'net', 'zlib', 'stream'].map((name) => [`node:${name}`, join(standIns, `node-${name}.ts`)]),
     ),
   },
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [plantBugs()] },
   build: {
     outDir: mode === 'lab' ? 'lab' : 'dist',
     emptyOutDir: true,

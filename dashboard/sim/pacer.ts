@@ -67,10 +67,10 @@ export class Pacer {
     this.wake();
   }
 
-  /** Does it at this time of the world, and notes it. What was planned for later stays planned. False: there were too many. */
-  act(deed: Deed, onDone: (answer: object) => void): boolean {
+  /** Does it at this time of the world, or at a later one that is given, and notes it. What was planned for later stays planned. False: there were too many. */
+  act(deed: Deed, onDone: (answer: object) => void, notBeforeMs = 0): boolean {
     if (this.done.length >= actsMax) return false;
-    const atMs = Math.ceil(this.options.time.nowMs());
+    const atMs = Math.ceil(Math.max(this.options.time.nowMs(), notBeforeMs));
     this.due = inserted(this.due, { atMs, deed, onDone }, (one) => one.atMs);
     this.done = inserted(this.done, [atMs, deed] as Act, ([at]) => at);
     // What is done to a world that stands is seen at once.

@@ -141,7 +141,7 @@ export class Simulator {
     const { world, pacer, setup } = running;
     switch (ask.kind) {
       case 'act': {
-        const isTaken = pacer.act(ask.deed, (answer) => this.answer(id, answer));
+        const isTaken = pacer.act(ask.deed, (answer) => this.answer(id, answer), ask.notBeforeMs);
         if (isTaken) this.say({ kind: 'acts', acts: pacer.acts });
         else this.answer(id, { error: { code: 'tooMany', message: 'No more can be done to this run.' } });
         return;

@@ -3,7 +3,7 @@
  *
  * Responsible for: when a replica is looked into: it must have applied all that was known to be chosen when its look began, as a linearizable read would wait for that. Judges nothing itself (server/src/demo/load/conscience.ts). Changes nothing that is simulated.
  */
-import type { LoadSettings, LoadStatus } from '../../server/src/api/load.ts';
+import type { LoadFinding, LoadSettings, LoadStatus } from '../../server/src/api/load.ts';
 import { Conscience, type Look, type WriteOutcome } from '../../server/src/demo/load/conscience.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
@@ -24,6 +24,9 @@ export class WrittenRows {
   private readonly conscience = new Conscience(0, rowsMax);
   private readonly pending = new Map<ReplicaId, PendingLook>();
   private newest = 0;
+  /** By the row, when its client was told. Of as many rows as are judged. */
+  private readonly acknowledgedAtMs = new Map<number, number>();
+  private firstLost: LoadFinding | null = null;
 
   constructor(group: MemoryGroup) {
     this.group = group;
@@ -37,7 +40,13 @@ export class WrittenRows {
   }
 
   ends(id: number, end: TransactionEnd): void {
-    this.conscience.ends(id, outcomeOf(end));
+    const outcome = outcomeOf(end);
+    this.conscience.ends(id, outcome);
+    if (outcome !== 'acknowledged') return;
+    this.acknowledgedAtMs.set(id, this.group.time.nowMs());
+    if (this.acknowledgedAtMs.size <= rowsMax) return;
+    const [oldest] = this.acknowledgedAtMs.keys();
+    this.acknowledgedAtMs.delete(oldest!);
   }
 
   read(end: TransactionEnd): void {
@@ -64,7 +73,15 @@ export class WrittenRows {
       return this.conscience.failed(id, status.message ?? `${id} is ${status.state}`);
     if (pending === undefined || status.applicationPointer < pending.commitPoint) return;
     this.pending.delete(id);
-    this.conscience.judge(id, pending.look, this.presentAt(id, pending.look.floor), this.group.time.nowMs());
+    const nowMs = this.group.time.nowMs();
+    this.conscience.judge(id, pending.look, this.presentAt(id, pending.look.floor), nowMs);
+    const [row] = this.conscience.lost().lostIds;
+    if (row !== undefined) this.firstLost ??= this.finding('lost', row, id);
+  }
+
+  private finding(kind: LoadFinding['kind'], row: number, replica: string): LoadFinding {
+    const acknowledgedAtMs = this.acknowledgedAtMs.get(row) ?? null;
+    return { kind, row, replica, acknowledgedAtMs, foundAtMs: this.group.time.nowMs() };
   }
 
   private presentAt(id: ReplicaId, floor: number): ReadonlySet<number> {
@@ -79,7 +96,8 @@ export class WrittenRows {
   status(settings: LoadSettings): LoadStatus {
     const { conscience, group } = this;
     const replicas = conscience.atReplicas(group.ids, group.time.nowMs());
-    return { settings, counts: conscience.counts(), ...conscience.lost(), replicas };
+    const findings = this.firstLost === null ? [] : [this.firstLost];
+    return { settings, counts: conscience.counts(), ...conscience.lost(), findings, replicas };
   }
 }
 

@@ -1,5 +1,5 @@
-/** The page: takes the run's store, shows one of its two views, and owns what both share. */
-import { useCallback } from 'react';
+/** The page: takes the run's store, shows one of its views, and owns what they share. */
+import { lazy, Suspense, useCallback } from 'react';
 import { useSystemDark, useTheme } from './components/hooks.ts';
 import { RunProvider, useSelected } from './components/run.tsx';
 import { ServerAway } from './components/server-away.tsx';
@@ -15,6 +15,10 @@ import { OperatorView } from './views/operator-view.tsx';
 import { PastNotice } from './views/past-notice.tsx';
 import { TopBar } from './views/top-bar.tsx';
 import './app.css';
+
+const CompareView = lazy(async () => ({
+  default: (await import('./views/compare/compare-view.tsx')).CompareView,
+}));
 
 /** Why nothing can be asked of the replicas now; null: it can. */
 function whyAway(store: RunStore, isLost: boolean, isPast: boolean): string | null {
@@ -37,7 +41,7 @@ export function App({ store }: { readonly store: RunStore }) {
   const onTrouble = useCallback((message: string) => showToast('bad', message), [showToast]);
   const leader = findLeader(cluster)?.id ?? null;
   const themeKey = `${theme} ${systemDark}`;
-  useKeys({ '1': () => setView('lab'), '2': () => setView('operator') });
+  useKeys({ '1': () => setView('lab'), '2': () => setView('compare'), '3': () => setView('operator') });
   const banners = (
     <>
       <CheckBanner check={cluster?.check ?? null} />
@@ -61,9 +65,13 @@ export function App({ store }: { readonly store: RunStore }) {
             onFault={acts.onFault}
           />
           {view === 'operator' ? <PastNotice /> : null}
-          <main className={view === 'lab' ? 'lab-page' : 'page'} data-offline={isLost}>
-            {banners}
-            {cluster === null ? (
+          <main className={view === 'operator' ? 'page' : 'lab-page'} data-offline={isLost}>
+            {view === 'compare' ? null : banners}
+            {view === 'compare' ? (
+              <Suspense fallback={null}>
+                <CompareView themeKey={themeKey} showToast={showToast} />
+              </Suspense>
+            ) : cluster === null ? (
               <Waiting lost={isLost} />
             ) : view === 'lab' ? (
               <LabView

@@ -19,6 +19,32 @@ export const ofMembers: readonly PlantedBug[] = [
     expected: /^(OneLifePerIncarnation|RestartKnowsAll)/,
   },
   {
+    name: 'wipedVotesUnasked',
+    sentence:
+      'a replica that has lost its log is taken back by whomever it asks, as the voter that it was: no other incarnation, and no change of the members that a majority chooses',
+    mutations: [
+      {
+        file: 'replica/members/membership.ts',
+        find: `const expected = this.known.members.some((member) => member.replica === replica);`,
+        replace: `const expected = this.known.members.some((member) => member.replica === replica);
+    const before = this.known.members.find((one) => one.replica === replica && one.role === 'voter');
+    if (before !== undefined) {
+      this.reply(replica, nonce, 'admitted', '', {
+        cluster: this.options.cluster,
+        member: nameOf(before),
+        configuration: this.known,
+        purgedTo: this.options.purgedTo(),
+        isNew: false,
+      });
+      return;
+    }`,
+      },
+    ],
+    strain: { only: ['loses its log'] },
+    seed: 1,
+    expected: /^(OneLifePerIncarnation|RestartKnowsAll)/,
+  },
+  {
     name: 'wipedVotesOnceCaughtUp',
     sentence:
       'a replica that has lost its log comes back under its old name, and votes as soon as it has caught up',

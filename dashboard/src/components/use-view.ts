@@ -1,10 +1,13 @@
-/** Which view of the page is shown, as the address says: `#lab`, `#operator`; where it names a simulated run, too, `#sim?...&view=operator`. */
+/** Which view of the page is shown, as the address says: `#lab`, `#compare`, `#operator`; where it names a simulated run, too, `#sim?...&view=operator`. */
 import { useEffect, useState } from 'react';
 
-export type PageView = 'lab' | 'operator';
+const views = ['lab', 'compare', 'operator'] as const;
+
+export type PageView = (typeof views)[number];
 
 export function viewInAddress(): PageView {
-  return /^#operator$|[?&]view=operator\b/.test(location.hash) ? 'operator' : 'lab';
+  const [, alone, named] = /^#(\w+)$|[?&]view=(\w+)/.exec(location.hash) ?? [];
+  return views.find((view) => view === (alone ?? named)) ?? 'lab';
 }
 
 /** The same address, with this view. */

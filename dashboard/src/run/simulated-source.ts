@@ -9,7 +9,8 @@ import type { VerifyResult } from '../../../server/src/api/status.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { Ask, FromSimulator, Pace, ToSimulator } from './simulated/protocol.ts';
 import type { RunSetup } from './simulated/run-address.ts';
-import type { ApiError, RunRequests, SqlError, SqlResult } from './requests.ts';
+import type { Deed } from './simulated/acts.ts';
+import type { ApiError, FaultOutcome, RunRequests, SqlError, SqlResult } from './requests.ts';
 import type { RunSource, SourceListener, WorldPace } from './source.ts';
 
 export interface SimulatorPort {
@@ -25,6 +26,8 @@ export interface SimulatedSource extends RunSource {
   readonly underWay: () => { readonly atMs: number; readonly toMs: number } | null;
   /** What must not be; null: nothing was found. */
   readonly trouble: () => string | null;
+  /** Not before that moment of the world: so the same can befall two worlds at the same time. */
+  readonly actAt: (deed: Deed, notBeforeMs: number) => Promise<FaultOutcome>;
   /** One of these is another one. Calling what it returns ends it. */
   onChange(listener: () => void): () => void;
 }
@@ -135,6 +138,10 @@ export function simulatedSource(
     setup: () => setup,
     underWay,
     trouble: () => trouble,
+    async actAt(deed, notBeforeMs) {
+      const answer = await ask({ kind: 'act', deed, notBeforeMs });
+      return 'error' in answer ? { ok: false, error: answer.error as ApiError } : { ok: true };
+    },
     onChange(one) {
       changed.add(one);
       return () => changed.delete(one);

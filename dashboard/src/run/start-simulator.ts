@@ -3,7 +3,10 @@ import type { FromSimulator } from './simulated/protocol.ts';
 import type { SimulatorPort } from './simulated-source.ts';
 
 export function startSimulator(): SimulatorPort {
-  const worker = new Worker(new URL('../../sim/worker.ts', import.meta.url), { type: 'module' });
+  return portOf(new Worker(new URL('../../sim/worker.ts', import.meta.url), { type: 'module' }));
+}
+
+export function portOf(worker: Worker): SimulatorPort {
   return {
     post: (message) => worker.postMessage(message, []),
     listen(listener) {

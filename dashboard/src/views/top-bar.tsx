@@ -38,20 +38,12 @@ const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light:
 
 const views = [
   { value: 'lab', label: 'Lab', testId: 'view-lab' },
+  { value: 'compare', label: 'Compare', testId: 'view-compare' },
   { value: 'operator', label: 'Operator', testId: 'view-operator' },
 ] as const;
 
 export const TopBar = memo(function TopBar(props: TopBarProps) {
-  const { cluster, leader, rates, theme } = props;
-  const quorum = cluster === null ? null : quorumOf(cluster);
-  const p99 = Math.max(
-    0,
-    ...Object.values(rates.samples.at(-1)?.perReplica ?? {}).map((own) => own.latencyMsP99),
-  );
-  const writes = latestTotal(rates, 'transactionsPerSecond');
-  const broken = faultsByLink(cluster).size;
-  const protocol = protocolTitle(cluster);
-  const first = cluster?.replicas.find(({ status }) => status !== null)?.status ?? null;
+  const { cluster, theme } = props;
   return (
     <header className="top" data-offline={props.connection.kind === 'lost'}>
       <div className="top-brand">
@@ -63,69 +55,10 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
         <SourceName source={props.source} group={cluster?.group ?? null} />
       </div>
       <Segmented label="View" choices={views} value={props.view} onChange={props.onView} />
-      <dl className="top-figures num">
-        <div
-          className="top-protocol"
-          title={`${protocol.hint}${first === null ? '' : `. What travels: ${payloadText(first)}`}`}
-        >
-          <dt>Protocol</dt>
-          <dd data-testid="protocol-name">{first === null ? '–' : protocol.name}</dd>
-        </div>
-        {protocol.leads === null ? null : (
-          <div>
-            <dt>{protocol.leads}</dt>
-            <dd className="top-leader" data-none={leader === null && cluster !== null}>
-              {leader === null ? null : <Icon name="crown" />}
-              <span className="mono" data-testid="leader-name">
-                {leader ?? (cluster === null ? '–' : 'none')}
-              </span>
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Replicas up</dt>
-          <dd data-low={quorum !== null && quorum.votersUp < quorum.needed} data-testid="replicas-up">
-            {quorum === null ? '–' : `${quorum.up} of ${cluster?.replicas.length}`}
-          </dd>
-        </div>
-        <div title="Transactions that wrote, a second, over the last four seconds">
-          <dt>Writes</dt>
-          <dd>{writes === null ? '–' : `${formatRate(writes)}/s`}</dd>
-        </div>
-        <div className="top-latency" title="99 of 100 entries of the log were chosen within this time">
-          <dt>Latency p99</dt>
-          <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
-        </div>
-        <div
-          className="top-chosen"
-          title={
-            first?.protocol.name === 'primary'
-              ? 'Slots of the log that the primary has confirmed'
-              : 'Slots of the log that a majority has agreed on'
-          }
-        >
-          <dt>Chosen</dt>
-          <dd>
-            {formatCount(
-              Math.max(0, ...(cluster?.replicas ?? []).map((replica) => replica.status?.commitPoint ?? 0)),
-            )}
-          </dd>
-        </div>
-        {cluster?.check == null ? null : <CheckFigure check={cluster.check} />}
-      </dl>
+      {/* Two worlds side by side have figures of their own, and are none of the page's run. */}
+      {props.view === 'compare' ? null : <Figures {...props} />}
       <div className="top-actions">
-        <SourceMenu />
-        <ConnectionState connection={props.connection} kind={props.source.kind} />
-        <Button
-          asksServer
-          icon="heal"
-          disabled={cluster === null}
-          data-testid="heal"
-          title="Remove every fault from every link; crashed and paused replicas stay as they are"
-          onClick={() => props.onFault({ action: 'heal' })}
-        >
-          {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal links'}
-        </Button>
+        {props.view === 'compare' ? null : <OfTheRun {...props} />}
         <Button
           tone="plain"
           icon={themeIcons[theme]}
@@ -137,6 +70,89 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
     </header>
   );
 });
+
+function Figures({ cluster, leader, rates }: TopBarProps) {
+  const quorum = cluster === null ? null : quorumOf(cluster);
+  const p99 = Math.max(
+    0,
+    ...Object.values(rates.samples.at(-1)?.perReplica ?? {}).map((own) => own.latencyMsP99),
+  );
+  const writes = latestTotal(rates, 'transactionsPerSecond');
+  const protocol = protocolTitle(cluster);
+  const first = cluster?.replicas.find(({ status }) => status !== null)?.status ?? null;
+  return (
+    <dl className="top-figures num">
+      <div
+        className="top-protocol"
+        title={`${protocol.hint}${first === null ? '' : `. What travels: ${payloadText(first)}`}`}
+      >
+        <dt>Protocol</dt>
+        <dd data-testid="protocol-name">{first === null ? '–' : protocol.name}</dd>
+      </div>
+      {protocol.leads === null ? null : (
+        <div>
+          <dt>{protocol.leads}</dt>
+          <dd className="top-leader" data-none={leader === null && cluster !== null}>
+            {leader === null ? null : <Icon name="crown" />}
+            <span className="mono" data-testid="leader-name">
+              {leader ?? (cluster === null ? '–' : 'none')}
+            </span>
+          </dd>
+        </div>
+      )}
+      <div>
+        <dt>Replicas up</dt>
+        <dd data-low={quorum !== null && quorum.votersUp < quorum.needed} data-testid="replicas-up">
+          {quorum === null ? '–' : `${quorum.up} of ${cluster?.replicas.length}`}
+        </dd>
+      </div>
+      <div title="Transactions that wrote, a second, over the last four seconds">
+        <dt>Writes</dt>
+        <dd>{writes === null ? '–' : `${formatRate(writes)}/s`}</dd>
+      </div>
+      <div className="top-latency" title="99 of 100 entries of the log were chosen within this time">
+        <dt>Latency p99</dt>
+        <dd>{p99 > 0 ? formatMs(p99) : '–'}</dd>
+      </div>
+      <div
+        className="top-chosen"
+        title={
+          first?.protocol.name === 'primary'
+            ? 'Slots of the log that the primary has confirmed'
+            : 'Slots of the log that a majority has agreed on'
+        }
+      >
+        <dt>Chosen</dt>
+        <dd>
+          {formatCount(
+            Math.max(0, ...(cluster?.replicas ?? []).map((replica) => replica.status?.commitPoint ?? 0)),
+          )}
+        </dd>
+      </div>
+      {cluster?.check == null ? null : <CheckFigure check={cluster.check} />}
+    </dl>
+  );
+}
+
+function OfTheRun({ cluster, connection, source, onFault }: TopBarProps) {
+  const broken = faultsByLink(cluster).size;
+  return (
+    <>
+      <SourceMenu />
+      <ConnectionState connection={connection} kind={source.kind} />
+      <Button
+        asksServer
+        icon="heal"
+        disabled={cluster === null}
+        data-testid="heal"
+        title="Remove every fault from every link; crashed and paused replicas stay as they are"
+        onClick={() => onFault({ action: 'heal' })}
+      >
+        {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal links'}
+      </Button>
+    </>
+  );
+}
 
 const sourceNames = { live: 'Live cluster', simulated: 'Simulation', file: 'Recording' } as const;
 
@@ -175,7 +191,8 @@ function ConnectionState({
   return (
     <span className="top-live" data-testid="connection" data-state={connection.kind}>
       <span className="dot" data-tone={tone} aria-hidden="true" />
-      {text}
+      {/* What is not live says so where its name is. */}
+      <span className={kind === 'live' || tone === 'bad' ? undefined : 'visually-hidden'}>{text}</span>
     </span>
   );
 }

@@ -25,6 +25,15 @@ export interface LoadAtReplica {
   readonly problem: string | null;
 }
 
+/** Something that must not be, and what is known of it. `row`: the write's id. `lost`: `replica` lacks it. `stale`: a read there did not show it, though it had been acknowledged, or shown to somebody, before the read began. Times are of the run's clock; `acknowledgedAtMs` null: nobody was told that it took effect. */
+export interface LoadFinding {
+  readonly kind: 'lost' | 'stale';
+  readonly row: number;
+  readonly replica: string;
+  readonly acknowledgedAtMs: number | null;
+  readonly foundAtMs: number;
+}
+
 export interface LoadStatus {
   readonly settings: LoadSettings;
   readonly counts: LoadCounts;
@@ -34,5 +43,9 @@ export interface LoadStatus {
   readonly lostIds: readonly number[];
   /** Refused, and there all the same. */
   readonly risen: number;
+  /** Reads that did not show what they had to. Missing: this load does not judge what it reads. */
+  readonly stale?: number;
+  /** The first of each kind. Missing: this load does not tell. */
+  readonly findings?: readonly LoadFinding[];
   readonly replicas: readonly LoadAtReplica[];
 }

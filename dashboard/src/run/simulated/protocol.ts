@@ -16,7 +16,8 @@ export type Pace =
 
 /** Answers come in the shapes of the demo's API: what is asked for, or `{error: {code, message}}`. */
 export type Ask =
-  | { readonly kind: 'act'; readonly deed: Deed }
+  /** `notBeforeMs`: on the world's clock; missing: now. */
+  | { readonly kind: 'act'; readonly deed: Deed; readonly notBeforeMs?: number }
   | { readonly kind: 'slot'; readonly slot: number }
   | { readonly kind: 'step' }
   /** The same world again up to then, where it stands: what came later has not happened. Answered when that has been told. */

@@ -17,7 +17,7 @@ import { SpaceTimeView } from './space-time-view.tsx';
 import { Stage } from './stage.tsx';
 import { TimeLine } from './time-line.tsx';
 import { Transport } from './transport.tsx';
-import { useTransport } from './use-transport.ts';
+import { timeKeys, useTransport } from './use-transport.ts';
 import './lab-view.css';
 
 interface LabViewProps {
@@ -38,15 +38,9 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
   const scenarios = useScenarios();
   const whole = wholeRequests(cluster);
   useKeys({
-    ' ': transport.toggle,
+    ...timeKeys(store, transport),
     s: scenarios.toggle,
     d: () => setScenery((now) => (now === 'stage' ? 'space-time' : 'stage')),
-    ArrowLeft: () => transport.step(-1),
-    ArrowRight: () => transport.step(1),
-    'Shift+ArrowLeft': () => transport.jump(-1_000),
-    'Shift+ArrowRight': () => transport.jump(1_000),
-    Home: transport.toStart,
-    End: store.follow,
   });
   const spoken = { protocol: protocolOf(cluster), payload: payloadOf(cluster) };
   return (
@@ -105,7 +99,7 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
         ) : null}
       </div>
       <section className="lab-time" aria-label="Time">
-        <Transport transport={transport} scenery={scenery} onScenery={setScenery}>
+        <Transport transport={transport} picture={{ scenery, onScenery: setScenery }}>
           <Conscience onTrouble={onTrouble} />
         </Transport>
         <TimeLine transport={transport} cluster={cluster} themeKey={themeKey} />

@@ -14,12 +14,16 @@ import type { Ends } from '../../stage/links.ts';
 import { CardActions } from '../card-actions.tsx';
 import { LinkEditor } from '../link-editor.tsx';
 
-/** Beside the element of that test id, which stands where the canvas draws the thing. */
-function useAnchor(testId: string): { readonly current: Element | null } {
-  return useMemo(() => ({ current: document.querySelector(`[data-testid="${testId}"]`) }), [testId]);
+/** Beside the element of that test id on this stage, of which there may be several: it stands where the canvas draws the thing. */
+function useAnchor(stage: string, testId: string): { readonly current: Element | null } {
+  return useMemo(
+    () => ({ current: document.querySelector(`[data-stage="${stage}"] [data-testid="${testId}"]`) }),
+    [stage, testId],
+  );
 }
 
 interface ReplicaPopoverProps {
+  readonly stage: string;
   readonly replica: ClusterReplica;
   readonly cluster: ClusterStatus;
   readonly leader: string | null;
@@ -27,8 +31,8 @@ interface ReplicaPopoverProps {
   readonly onClose: () => void;
 }
 
-export function ReplicaPopover({ replica, cluster, leader, onFault, onClose }: ReplicaPopoverProps) {
-  const anchor = useAnchor(`node-${replica.id}`);
+export function ReplicaPopover({ stage, replica, cluster, leader, onFault, onClose }: ReplicaPopoverProps) {
+  const anchor = useAnchor(stage, `node-${replica.id}`);
   const { status } = replica;
   const health = healthOf(replica, leader);
   const message = messageOf(replica, cluster);
@@ -99,14 +103,15 @@ function Age({ replica }: { readonly replica: ClusterReplica }) {
 }
 
 interface LinkPopoverProps {
+  readonly stage: string;
   readonly cluster: ClusterStatus;
   readonly link: Ends;
   readonly onLink: (link: Ends | null) => void;
   readonly onFault: SendFault;
 }
 
-export function LinkPopover({ cluster, link, onLink, onFault }: LinkPopoverProps) {
-  const anchor = useAnchor(`link-${link.from}-${link.to}`);
+export function LinkPopover({ stage, cluster, link, onLink, onFault }: LinkPopoverProps) {
+  const anchor = useAnchor(stage, `link-${link.from}-${link.to}`);
   return (
     <Popover
       key={`${link.from} ${link.to}`}

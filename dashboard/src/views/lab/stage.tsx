@@ -3,7 +3,7 @@
  *
  * Owns what is picked and what the hand is at: a replica is dragged over to others or away from them, a line that is drawn parts the group.
  */
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { PointerEvent } from 'react';
 import type { ClusterStatus } from '../../../../server/src/api/status.ts';
 import { useSize } from '../../components/hooks.ts';
@@ -56,6 +56,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
   const away = useServerAway();
   const play = usePlay();
   const [sizeRef, size] = useSize();
+  const stage = useId();
   const [replica, setReplica] = useState<string | null>(null);
   const [link, setLink] = useState<Ends | null>(null);
   const palette = useMemo(() => (themeKey === '' ? readPalette() : readPalette()), [themeKey]);
@@ -168,7 +169,13 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
 
   const shownReplica = cluster.replicas.find(({ id }) => id === replica) ?? null;
   return (
-    <div className="stage" ref={sizeRef} data-testid="stage" data-regions={spellRegions(regions)}>
+    <div
+      className="stage"
+      ref={sizeRef}
+      data-stage={stage}
+      data-testid="stage"
+      data-regions={spellRegions(regions)}
+    >
       <canvas
         ref={canvas}
         className="stage-canvas"
@@ -195,6 +202,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
       />
       {shownReplica === null ? null : (
         <ReplicaPopover
+          stage={stage}
           replica={shownReplica}
           cluster={cluster}
           leader={leader}
@@ -203,7 +211,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
         />
       )}
       {link === null ? null : (
-        <LinkPopover cluster={cluster} link={link} onLink={setLink} onFault={acts.onFault} />
+        <LinkPopover stage={stage} cluster={cluster} link={link} onLink={setLink} onFault={acts.onFault} />
       )}
     </div>
   );

@@ -23,13 +23,13 @@ const sceneries = [
 
 interface TransportProps {
   readonly transport: TransportState;
-  readonly scenery: Scenery;
-  readonly onScenery: (scenery: Scenery) => void;
+  /** Missing: there is one picture only. */
+  readonly picture?: { readonly scenery: Scenery; readonly onScenery: (scenery: Scenery) => void };
   /** Stands in the middle. */
   readonly children?: ReactNode;
 }
 
-export function Transport({ transport, scenery, onScenery, children }: TransportProps) {
+export function Transport({ transport, picture, children }: TransportProps) {
   const store = useRun();
   const { isMoving, fork } = transport;
   const holds = store.source.world === null ? 'the view' : 'the world';
@@ -64,7 +64,9 @@ export function Transport({ transport, scenery, onScenery, children }: Transport
       {children}
       <span className="transport-rest" />
       <Segmented label="Time in view" choices={spans} value={transport.spanMs} onChange={transport.setSpan} />
-      <Segmented label="Picture" choices={sceneries} value={scenery} onChange={onScenery} />
+      {picture === undefined ? null : (
+        <Segmented label="Picture" choices={sceneries} value={picture.scenery} onChange={picture.onScenery} />
+      )}
     </div>
   );
 }

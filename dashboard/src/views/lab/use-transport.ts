@@ -1,5 +1,6 @@
 /** Time in the hands of who looks on: of the view alone, or of the whole world where that can be held. */
 import { useState, useSyncExternalStore } from 'react';
+import type { Keys } from '../../components/use-keys.ts';
 import { useSelected } from '../../components/run.tsx';
 import type { Playhead } from '../../run/playhead.ts';
 import type { RunStore } from '../../run/run-store.ts';
@@ -17,6 +18,19 @@ export interface Transport {
   readonly setSpan: (ms: number) => void;
   /** Makes the world go on from the moment looked at; null: it cannot, or that is now. */
   readonly fork: (() => void) | null;
+}
+
+/** What the keyboard does to time. */
+export function timeKeys(store: RunStore, transport: Transport): Keys {
+  return {
+    ' ': transport.toggle,
+    ArrowLeft: () => transport.step(-1),
+    ArrowRight: () => transport.step(1),
+    'Shift+ArrowLeft': () => transport.jump(-1_000),
+    'Shift+ArrowRight': () => transport.jump(1_000),
+    Home: transport.toStart,
+    End: store.follow,
+  };
 }
 
 const nothing = (): (() => void) => () => undefined;

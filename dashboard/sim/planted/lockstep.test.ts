@@ -1,0 +1,88 @@
+/** Two simulators in one process, each behind a port, as two Workers of the page: they pass and stand together. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import { openPair, type PairedRun } from '../../src/compare/pair.ts';
+import type { SimulatorPort } from '../../src/run/simulated-source.ts';
+import type { FromSimulator } from '../../src/run/simulated/protocol.ts';
+import { firstRun } from '../../src/run/simulated/run-address.ts';
+import type { RunStore } from '../../src/run/run-store.ts';
+import { Simulator } from '../simulator.ts';
+
+const soon = { timeout: 30_000, interval: 20 };
+const setup = { ...firstRun, seed: 7, clients: 2 };
+const r2 = 'r2' as ReplicaId;
+
+/** `lateMs`: it answers so much later than the other one. */
+function portTo(lateMs: number): SimulatorPort {
+  let listener: (message: FromSimulator) => void = () => undefined;
+  const simulator = new Simulator((message) => setTimeout(() => listener(message), lateMs));
+  return {
+    post: (message) => void setTimeout(() => simulator.hear(message), lateMs),
+    listen(next) {
+      listener = next;
+    },
+    end: () => simulator.hear({ kind: 'pace', pace: { mode: 'standing' } }),
+  };
+}
+
+const lastMs = (store: RunStore): number => store.get().extent?.lastMs ?? 0;
+const crashed = (store: RunStore) =>
+  store.get().state.cluster?.replicas.find(({ id }) => id === r2)?.process === 'stopped';
+
+describe('two worlds in lockstep', () => {
+  let pair: PairedRun;
+  beforeEach(async () => {
+    pair = openPair({ naive: portTo(0), ours: portTo(15), setup, fromMs: 8_000, goesOn: false });
+    while (lastMs(pair.naive) < 8_000 || lastMs(pair.ours) < 8_000)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+  }, 30_000);
+  afterEach(() => pair.close());
+
+  it('stand at the same moment when they are held, and neither is far ahead before', async () => {
+    const world = pair.both.source.world!;
+    world.run(2);
+    const apart: number[] = [];
+    while (lastMs(pair.both) < 10_000) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      apart.push(Math.abs(lastMs(pair.naive) - lastMs(pair.ours)));
+    }
+    world.pause();
+    expect(world.pace().mode).toBe('standing');
+    // Until both stand there is no step.
+    const before = lastMs(pair.both);
+    await expect.poll(() => world.step().then(() => lastMs(pair.both)), soon).toBeGreaterThan(before);
+    await expect.poll(() => lastMs(pair.naive) === lastMs(pair.ours), soon).toBe(true);
+    expect(Math.max(...apart)).toBeLessThanOrEqual(800);
+    const stood = lastMs(pair.both);
+    await world.step();
+    await expect.poll(() => lastMs(pair.both), soon).toBeGreaterThan(stood + 50);
+    await expect.poll(() => lastMs(pair.naive) === lastMs(pair.ours), soon).toBe(true);
+    expect(lastMs(pair.both)).toBeLessThan(stood + 150);
+  }, 60_000);
+
+  it('befall the same acts at the same time, standing and running', async () => {
+    const { world, requests } = pair.both.source;
+    expect(await requests!.fault({ action: 'crash', replica: r2 })).toEqual({ ok: true });
+    await expect.poll(() => [pair.naive, pair.ours].map(crashed), soon).toEqual([true, true]);
+    world!.run(4);
+    await expect.poll(() => lastMs(pair.both), soon).toBeGreaterThan(9_000);
+    expect(await requests!.fault({ action: 'restart', replica: r2 })).toEqual({ ok: true });
+    await expect.poll(() => lastMs(pair.both), soon).toBeGreaterThan(12_000);
+    world!.pause();
+    await expect.poll(() => lastMs(pair.naive) === lastMs(pair.ours), soon).toBe(true);
+    // Of one seed, and both as they are: whatever was done to them, they are the same.
+    const loads = [pair.naive, pair.ours].map((store) => JSON.stringify(store.get().state.cluster));
+    expect(loads[0]).toBe(loads[1]);
+  }, 60_000);
+
+  it('are looked at, and made again, at the same moment', async () => {
+    const { both, naive, ours } = pair;
+    both.source.world!.run(4);
+    await expect.poll(() => lastMs(both), soon).toBeGreaterThan(9_500);
+    both.source.world!.pause();
+    both.standAt(9_000);
+    expect([naive, ours].map((store) => store.momentMs())).toEqual([9_000, 9_000]);
+    await both.source.world!.fork(9_000);
+    await expect.poll(() => [naive, ours].map(lastMs), soon).toEqual([9_000, 9_000]);
+  }, 60_000);
+});

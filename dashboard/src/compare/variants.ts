@@ -1,0 +1,79 @@
+/**
+ * The rules that can be taken out, each with a run in which it is missed: a seed, acts, what happens when, and why the rule prevents it.
+ *
+ * Invariants, held by tests: the world without the rule comes to harm in that run, and the world as it is does not; the rule is in its specification under that name.
+ */
+import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import type { Act } from '../run/simulated/acts.ts';
+import type { RunSetup } from '../run/simulated/run-address.ts';
+
+export type VariantId = 'wiped';
+
+/** Something that is done, and what people are told of it. */
+export interface Beat {
+  readonly atMs: number;
+  readonly text: string;
+}
+
+export interface Variant {
+  readonly id: VariantId;
+  /** In harness/groups: what is planted. */
+  readonly bug: string;
+  readonly title: string;
+  /** Of the world that lacks the rule, and of the one that has it. */
+  readonly without: string;
+  readonly with: string;
+  readonly setup: RunSetup;
+  /** Where it begins to be shown. */
+  readonly fromMs: number;
+  readonly beats: readonly Beat[];
+  readonly harm: 'lost' | 'stale';
+  /** By when it is found, on the run's clock. */
+  readonly foundByMs: number;
+  readonly happened: string;
+  readonly prevented: string;
+  readonly rule: { readonly spec: string; readonly definition: string };
+}
+
+const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
+
+const cutBetween = (atMs: number, one: ReplicaId, other: ReplicaId): readonly Act[] => [
+  [atMs, { action: 'cut', from: one, to: other }],
+  [atMs, { action: 'cut', from: other, to: one }],
+];
+
+const wiped: Variant = {
+  id: 'wiped',
+  bug: 'wipedVotesUnasked',
+  title: 'Votes at once after a wipe',
+  without: 'A wiped replica comes back under its old name, and votes at once',
+  with: 'A wiped replica comes back as another incarnation, and first learns',
+  setup: {
+    seed: 2,
+    replicas: 3,
+    clients: 4,
+    acts: [
+      ...cutBetween(9_000, r1, r3),
+      [12_000, { action: 'crash', replica: r1 }],
+      [12_200, { action: 'wipe', replica: r2, what: 'both' }],
+      [20_000, { action: 'heal' }],
+      [20_000, { action: 'restart', replica: r1 }],
+    ],
+  },
+  fromMs: 7_500,
+  beats: [
+    { atMs: 9_000, text: 'r1 and r3 are cut off from each other: r1 and r2 choose without r3' },
+    { atMs: 12_000, text: 'r1 crashes' },
+    { atMs: 12_200, text: 'The disk of r2 is lost, and r2 starts again with nothing' },
+    { atMs: 20_000, text: 'r1 is back, and all links are whole' },
+  ],
+  harm: 'lost',
+  foundByMs: 24_000,
+  happened:
+    'r1 and r2 had chosen these writes, and their clients were told so. r2 forgot its votes with its disk, promised r3 all the same, and r3 became leader of a majority of which nobody knew them.',
+  prevented:
+    'As it is, r2 comes back as another incarnation, which votes only when a majority has admitted it and it has learnt what was chosen. So nobody leads until r1, who remembers, is back.',
+  rule: { spec: 'Recovery', definition: 'RoleOfNewLife' },
+};
+
+export const variants: readonly Variant[] = [wiped];
