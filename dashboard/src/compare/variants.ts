@@ -6,6 +6,7 @@
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { Act } from '../run/simulated/acts.ts';
 import type { RunSetup } from '../run/simulated/run-address.ts';
+import type { Rule } from '../scenarios/rules.ts';
 
 export type VariantId = 'wiped';
 
@@ -32,7 +33,7 @@ export interface Variant {
   readonly foundByMs: number;
   readonly happened: string;
   readonly prevented: string;
-  readonly rule: { readonly spec: string; readonly definition: string };
+  readonly rule: Rule;
 }
 
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
@@ -73,7 +74,7 @@ const wiped: Variant = {
     'r1 and r2 had chosen these writes, and their clients were told so. r2 forgot its votes with its disk, promised r3 all the same, and r3 became leader of a majority of which nobody knew them.',
   prevented:
     'As it is, r2 comes back as another incarnation, which votes only when a majority has admitted it and it has learnt what was chosen. So nobody leads until r1, who remembers, is back.',
-  rule: { spec: 'Recovery', definition: 'RoleOfNewLife' },
+  rule: { module: 'Recovery', name: 'RoleOfNewLife' },
 };
 
 export const variants: readonly Variant[] = [wiped];

@@ -2,8 +2,9 @@
 import type { LoadFinding, LoadStatus } from '../../../../server/src/api/load.ts';
 import { formatCount } from '../../components/format.ts';
 import { useRun, useSelected } from '../../components/run.tsx';
-import { ruleOf } from '../../compare/specs.ts';
 import type { Variant } from '../../compare/variants.ts';
+import { findRule } from '../../scenarios/rules.ts';
+import { specTexts } from '../../scenarios/spec-texts.ts';
 
 interface VerdictProps {
   readonly variant: Variant;
@@ -66,14 +67,14 @@ function Figure({
 }
 
 function Rule({ variant }: { readonly variant: Variant }) {
-  const rule = ruleOf(variant);
+  const rule = findRule(specTexts, variant.rule);
   if (rule === null) return null;
   return (
     <p className="compare-verdict-rule">
       <span className="mono">
-        specs/{variant.rule.spec}.tla:{rule.line}
+        {rule.file}:{rule.line}
       </span>
-      <code className="mono">{rule.text}</code>
+      <code className="mono">{rule.text.split('\n')[0]}</code>
     </p>
   );
 }
