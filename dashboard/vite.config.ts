@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
-import { plantBugs } from './sim/planted/plant-bugs.ts';
+import { plantBugs } from './dev/plant-bugs.ts';
 
 const api = process.env['BARISTA_API'] ?? 'http://127.0.0.1:8080';
 const standIns = join(import.meta.dirname, 'sim/browser');

@@ -57,7 +57,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // A group of whole replicas in a Worker of the browser.
   'dashboard/sim': ['dashboard/src', 'server/src', 'npm:', 'node:'],
   // The demo over simulated groups, and what the page makes of them.
-  'dashboard/dev': ['dashboard/src', 'dashboard/sim', 'server/src', 'harness/groups', 'npm:', 'node:'],
+  'dashboard/dev': [
+    'dashboard/src',
+    'dashboard/sim',
+    'server/src',
+    'harness/groups',
+    'harness/nemesis/mutate.ts',
+    'npm:',
+    'node:',
+  ],
 };
 
 /** These take of those no more than types: nothing of it is loaded with them. */

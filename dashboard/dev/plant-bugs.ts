@@ -1,5 +1,5 @@
 /**
- * A plugin of Vite: the simulator's Worker once more with a planted bug of the harness in the product's modules, for each entry beside this file. An entry's file is named as its bug is, in kebab-case.
+ * A plugin of Vite: the simulator's Worker once more with a planted bug of the harness in the product's modules, for each entry in sim/planted. An entry's file is named as its bug is, in kebab-case.
  *
  * The modules of such a Worker are told apart from the product's by `?planted=BUG`, also where the server of development hands them out one by one. The product has no switch for any bug.
  * Invariant: a bug whose text is not there exactly once, or whose module is not in the Worker, fails the build.
@@ -7,11 +7,12 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Plugin } from 'vite';
-import { plantedBugs } from '../../../harness/groups/planted.ts';
-import type { PlantedBug } from '../../../harness/groups/planted-bug.ts';
-import { type Mutation, replaceOnce } from '../../../harness/nemesis/mutate.ts';
+import { plantedBugs } from '../../harness/groups/planted.ts';
+import type { PlantedBug } from '../../harness/groups/planted-bug.ts';
+import { type Mutation, replaceOnce } from '../../harness/nemesis/mutate.ts';
 
-const root = join(import.meta.dirname, '../../..');
+const root = join(import.meta.dirname, '../..');
+const entries = join(root, 'dashboard/sim/planted/');
 const mark = /[?&]planted=(\w+)/;
 
 export function plantBugs(): Plugin {
@@ -62,7 +63,7 @@ export function plantBugs(): Plugin {
 /** By the mark of its modules, or the name of its entry. */
 function bugOf(id: string): PlantedBug | null {
   const path = pathOf(id);
-  const isEntry = path.startsWith(`${import.meta.dirname}/`);
+  const isEntry = path.startsWith(entries);
   const name = mark.exec(id)?.[1] ?? (isEntry ? camelCase(basename(path, '.ts')) : null);
   if (name === null) return null;
   const bug = plantedBugs.find((one) => one.name === name);
