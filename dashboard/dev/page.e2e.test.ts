@@ -134,7 +134,7 @@ describe('the page', () => {
     /** React keeps an element's properties on it: another object means that it was rendered again. */
     const mark = () =>
       page.evaluate(() =>
-        ['sql-input', 'chart-throughput', 'members'].map((id) => {
+        ['sql-editor', 'chart-throughput', 'members'].map((id) => {
           const element = document.querySelector(`[data-testid=${id}]`)!;
           const key = Object.keys(element).find((name) => name.startsWith('__reactProps$'))!;
           const props = (element as unknown as Record<string, unknown>)[key];

@@ -1,9 +1,9 @@
 /**
  * The SQL console over a simulated group: the model of PostgreSQL keeps lists by name, and this reads as much SQL as there is to say of them.
  *
- * Responsible for: what a statement means, and answers in the shapes of server/src/demo/sql-console.ts. What is answered when is the group's, through the replica's own service.
+ * Responsible for: what a statement means, and answers in the shapes of server/src/api/sql.ts. What is answered when is the group's, through the replica's own service.
  */
-import type { SqlError, SqlResult } from '../../server/src/demo/sql-console.ts';
+import type { SqlError, SqlResult } from '../../server/src/api/sql.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import {
   MemoryClient,
@@ -81,7 +81,7 @@ function answerOf(
       ? failure('40001', 'the leader went away, and the transaction was not committed')
       : failure('08007', 'the leader went away, and the outcome of the transaction is not known');
   }
-  const base = { durationMs, truncated: false };
+  const base = { durationMs, truncated: false, earlier: [] };
   if (statement.kind === 'insert')
     return { ...base, columns: [], rows: [], command: `INSERT 0 ${statement.values.length}` };
   const values = end.kind === 'done' ? end.lists[0]! : [];

@@ -18,6 +18,8 @@ export async function buildPage(mode?: 'lab'): Promise<BuiltPage> {
   const dir = await mkdtemp(join(tmpdir(), 'barista-page-'));
   const root = join(import.meta.dirname, '..', '..');
   const options = mode === undefined ? {} : { mode };
+  // As people get it: built for tests, React Aria draws long lists whole.
+  process.env['NODE_ENV'] = 'production';
   await build({ root, ...options, logLevel: 'error', build: { outDir: dir, emptyOutDir: true } });
   return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
 }

@@ -2,6 +2,7 @@
  * Requests to the server: set a fault, compare the data, run SQL, read a slot. Every outcome is returned; nothing is thrown.
  */
 import type { LoadSettings } from '../../../server/src/api/load.ts';
+import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type {
@@ -9,9 +10,7 @@ import type {
   FaultOutcome,
   RunRequests,
   SlotOutcome,
-  SqlError,
   SqlOutcome,
-  SqlResult,
   VerifyOutcome,
 } from '../run/requests.ts';
 
@@ -116,6 +115,7 @@ async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOutcome> 
 export const serverRequests: RunRequests = {
   fault: postFault,
   sql: runSql,
+  sqlIsFree: true,
   slot: getSlot,
   verify: postVerify,
   load: postLoad,

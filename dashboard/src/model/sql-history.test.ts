@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { historyMax, locate, parseHistory, remember } from './sql-history.ts';
+import { historyMax, locate, parseHistory, remember, spanAt } from './sql-history.ts';
 import type { HistoryItem } from './sql-history.ts';
 
 const item = (sql: string): HistoryItem => ({ sql, replica: 'r1', outcome: 'SELECT 1', failed: false });
@@ -37,5 +37,23 @@ describe("an error's position", () => {
     expect(locate('SELECT', 0)).toBeNull();
     expect(locate('SELECT', 8)).toBeNull();
     expect(locate('SELECT', 7)).toMatchObject({ column: 6 });
+  });
+});
+
+describe('what an error points at', () => {
+  const at = (sql: string, position: number): string | null => {
+    const span = spanAt(sql, position);
+    return span === null ? null : sql.slice(span.from, span.to);
+  };
+  test('is a word, a name in quotes, a text, or a sign', () => {
+    expect(at('SELECT *\nFROM nowhere;', 15)).toBe('nowhere');
+    expect(at('SELECT "a b" FROM t', 8)).toBe('"a b"');
+    expect(at("SELECT '🦀', büro", 13)).toBe('büro');
+    expect(at('SELECT 1 +* 2', 11)).toBe('*');
+  });
+
+  test('is nothing at the end of the text, and outside of it', () => {
+    expect(spanAt('SELECT', 7)).toEqual({ from: 6, to: 6 });
+    expect(spanAt('SELECT', 8)).toBeNull();
   });
 });

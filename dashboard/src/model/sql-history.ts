@@ -51,3 +51,12 @@ export function locate(
   const line = before.length;
   return { line, column: Array.from(before[line - 1]!).length, text: sql.split('\n')[line - 1]! };
 }
+
+/** What an error's position points at, in units of JavaScript's texts: the word or the sign there. Null if outside. */
+export function spanAt(sql: string, position: number): { readonly from: number; readonly to: number } | null {
+  const characters = Array.from(sql);
+  if (position < 1 || position > characters.length + 1) return null;
+  const from = characters.slice(0, position - 1).join('').length;
+  const [word] = /^(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|[\p{L}\p{N}_$]+|\S)/u.exec(sql.slice(from)) ?? [''];
+  return { from, to: from + word.length };
+}

@@ -4,6 +4,7 @@
  * Every outcome is returned; nothing is thrown.
  */
 import type { LoadSettings } from '../../../server/src/api/load.ts';
+import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 
@@ -13,24 +14,6 @@ export interface ApiError {
 }
 
 export type FaultOutcome = { readonly ok: true } | { readonly ok: false; readonly error: ApiError };
-
-export interface SqlResult {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | null)[])[];
-  /** PostgreSQL's command tag, such as `INSERT 0 1`. */
-  readonly command: string;
-  readonly durationMs: number;
-  /** There were more rows than are sent. */
-  readonly truncated: boolean;
-}
-
-/** `code` is the SQLSTATE; `position` counts characters of the statement from 1. */
-export interface SqlError {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly position?: number;
-}
 
 export type SqlOutcome =
   | { readonly ok: true; readonly result: SqlResult }
@@ -48,6 +31,8 @@ export interface RunRequests {
   /** `signal` gives it up: whoever has not begun with it by then leaves it. */
   fault(request: FaultRequest, signal?: AbortSignal): Promise<FaultOutcome>;
   sql(replica: string, sql: string): Promise<SqlOutcome>;
+  /** Whether a question of the page itself changes nothing of the run; where it is missing, each `sql` is an act that the run keeps. */
+  readonly sqlIsFree?: boolean;
   /** What a slot holds. `signal` gives it up; the outcome is of no use then. */
   slot(slot: number, signal: AbortSignal): Promise<SlotOutcome>;
   /** How much the run's own clients ask for; missing: it has none that heed it. */

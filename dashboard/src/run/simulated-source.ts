@@ -4,13 +4,14 @@
  * Responsible for: who waits for which answer, what of the run can be told to others (seed and acts), and the run's clock between two messages. Knows no Worker but a port to one.
  * Invariant: a run that the simulator has given up is told no more.
  */
+import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type { VerifyResult } from '../../../server/src/api/status.ts';
 import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { Ask, FromSimulator, Pace, ToSimulator } from './simulated/protocol.ts';
 import type { RunSetup } from './simulated/run-address.ts';
 import type { Deed } from './simulated/acts.ts';
-import type { ApiError, FaultOutcome, RunRequests, SqlError, SqlResult } from './requests.ts';
+import type { ApiError, FaultOutcome, RunRequests } from './requests.ts';
 import type { RunSource, SourceListener, WorldPace } from './source.ts';
 
 export interface SimulatorPort {

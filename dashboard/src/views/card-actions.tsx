@@ -58,7 +58,7 @@ export function CardActions({ replica, isolated, wipeLosesQuorum, onFault }: Car
         disabled={!postgresUp}
         data-testid={`kill-postgres-${id}`}
         title="Kill this replica's PostgreSQL alone; the replica starts it again"
-        aria-label={`Kill PostgreSQL of ${id}`}
+        aria-label={`Kill PG: the PostgreSQL of ${id} alone`}
         onClick={() => onFault({ action: 'killPostgres', replica: id })}
       >
         Kill PG

@@ -15,7 +15,7 @@ import { LogStrips } from './log-strips.tsx';
 import { Members } from './members.tsx';
 import { OpenTransactions } from './open-transactions.tsx';
 import { ReplicaCard } from './replica-card.tsx';
-import { SqlConsole } from './sql-console.tsx';
+import { SqlConsole } from './sql/sql-console.tsx';
 import { Topology, type Link } from './topology.tsx';
 
 interface OperatorViewProps {
@@ -80,6 +80,7 @@ const Cards = memo(function Cards({ cluster, ids, leader, receivedAtMs, onFault 
   const sinceMs = Math.max(0, now - receivedAtMs);
   return (
     <section className="cards" aria-label="Replicas">
+      <h2 className="visually-hidden">Replicas</h2>
       {cluster.replicas.map((replica) => (
         <ReplicaCard
           key={replica.id}

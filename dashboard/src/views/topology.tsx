@@ -105,6 +105,9 @@ function LinkArrow(props: LinkArrowProps) {
   });
   const state =
     fault === null ? (props.down ? 'down' : props.busy ? 'busy' : 'idle') : fault.cut ? 'cut' : 'impaired';
+  const name = `Link from ${link.from} to ${link.to}: ${fault === null ? 'no fault' : spellFault(fault)}`;
+  const label = fault === null ? null : describeFault(fault);
+  const width = (label?.length ?? 0) * 6.6 + 16;
   const select = (): void => props.onSelect(link);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Escape' && props.selected) props.onSelect(null);
@@ -122,29 +125,27 @@ function LinkArrow(props: LinkArrowProps) {
         role="button"
         tabIndex={0}
         aria-pressed={props.selected}
-        aria-label={`Link from ${link.from} to ${link.to}: ${fault === null ? 'no fault' : spellFault(fault)}`}
+        aria-label={name}
         data-testid={`link-${link.from}-${link.to}`}
         data-fault={fault === null ? '' : describeFault(fault)}
         transform={`translate(${shape.label.x} ${shape.label.y})`}
         onClick={select}
         onKeyDown={onKeyDown}
       >
-        <title>{`${link.from} → ${link.to}`}</title>
-        <LinkLabel fault={fault} />
+        <title>{name}</title>
+        {label === null ? <circle r="5" /> : <rect x={-width / 2} y="-9" width={width} height="18" rx="9" />}
       </g>
+      {label === null ? null : (
+        <text
+          className="link-label"
+          aria-hidden="true"
+          transform={`translate(${shape.label.x} ${shape.label.y})`}
+          y="3.6"
+        >
+          {label}
+        </text>
+      )}
     </g>
-  );
-}
-
-function LinkLabel({ fault }: { readonly fault: LinkFault | null }) {
-  if (fault === null) return <circle r="5" />;
-  const text = describeFault(fault);
-  const width = text.length * 6.6 + 16;
-  return (
-    <>
-      <rect x={-width / 2} y="-9" width={width} height="18" rx="9" />
-      <text y="3.6">{text}</text>
-    </>
   );
 }
 

@@ -6,29 +6,18 @@
  */
 import { type Client, type DatabaseError, Query, type QueryResult, type ResultBuilder } from 'pg';
 import { z } from 'zod';
+import type { SqlError, SqlResult, StatementResult } from '../api/sql.ts';
 import { connectionOf, endSession, sessionAt } from './sql-session.ts';
 
 export const sqlBody = z.strictObject({ replica: z.string().max(64), sql: z.string().min(1).max(100_000) });
 
-export interface SqlResult {
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly (string | null)[])[];
-  readonly command: string;
-  readonly durationMs: number;
-  readonly truncated: boolean;
-}
-export interface SqlError {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-  readonly position?: number;
-}
-
 const timeoutMs = 15_000;
 // Longer than a gateway waits for a leader, so that what it says about it is what people see.
 const connectMs = 8000;
-const rowsMax = 500;
-const bytesMax = 1024 * 1024;
+/** Of all statements of a text together. */
+const rowsMax = 2000;
+const charsMax = 1024 * 1024;
+const statementsMax = 100;
 const cellCharsMax = 10_000;
 
 /** Everything stays the text that PostgreSQL sent. */
@@ -60,44 +49,48 @@ export async function runSql(port: number, sql: string): Promise<SqlResult | { r
   }
 }
 
-/** Several statements may come in one text: the last result is shown. */
+/** Several statements may come in one text: each has a result. */
 function collect(client: Client, sql: string): Promise<Omit<SqlResult, 'durationMs'>> {
   return new Promise((resolve, reject) => {
-    let command = '';
-    let rows: (string | null)[][] = [];
-    let bytes = 0;
-    let truncated = false;
-    let current: unknown = null;
+    const commands: string[] = [];
+    const rowsOf = new Map<unknown, (string | null)[][]>();
+    const cut = new Set<unknown>();
+    let rowsKept = 0;
+    let chars = 0;
     const query = new Query<(string | null)[]>({
       text: sql,
       rowMode: 'array',
       types: asText,
     } as unknown as string);
     query.on('row', (row: unknown, result?: ResultBuilder) => {
-      if (result !== current) {
-        current = result;
-        rows = [];
-        bytes = 0;
-        truncated = false;
-      }
       const cells = (row as (string | null)[]).map(shorten);
-      bytes += cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
-      if (rows.length < rowsMax && bytes <= bytesMax) rows.push(cells);
-      else truncated = true;
-    });
-    query.on('end', (results: unknown) => {
-      const last = (Array.isArray(results) ? results.at(-1) : results) as QueryResult | undefined;
-      const columns = last?.fields.map((field) => field.name) ?? [];
-      if (last !== current) {
-        rows = [];
-        truncated = false;
+      chars += cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
+      if (rowsKept >= rowsMax || chars > charsMax) {
+        cut.add(result);
+        return;
       }
-      resolve({ columns, rows, command, truncated });
+      rowsKept += 1;
+      const rows = rowsOf.get(result) ?? [];
+      rowsOf.set(result, rows);
+      rows.push(cells);
+    });
+    query.on('end', (given: unknown) => {
+      const all = (Array.isArray(given) ? given : [given]) as (QueryResult | undefined)[];
+      const results = all.map(
+        (one, index): StatementResult => ({
+          columns: one?.fields.map(({ name }) => name) ?? [],
+          rows: rowsOf.get(one) ?? [],
+          command: commands[index] ?? one?.command ?? '',
+          truncated: cut.has(one),
+        }),
+      );
+      const last = results.at(-1) ?? { columns: [], rows: [], command: '', truncated: false };
+      resolve({ ...last, earlier: results.slice(0, -1).slice(-statementsMax) });
     });
     query.on('error', reject);
     // The whole tag: of CREATE TABLE, pg's own result keeps CREATE.
     connectionOf(client).on('commandComplete', ({ text }) => {
-      command = text;
+      commands.push(text);
     });
     client.query(query);
   });
@@ -113,6 +106,7 @@ function describe(error: DatabaseError): SqlError {
     // What Node reports (ECONNREFUSED and the like) is, to a client of SQL, a connection that failed.
     code: /^[0-9A-Z]{5}$/.test(error.code ?? '') ? (error.code ?? '') : '08006',
     message: error.message || error.code || 'the connection failed',
+    ...(error.detail === undefined ? {} : { detail: error.detail }),
     ...(error.hint === undefined ? {} : { hint: error.hint }),
     ...(Number.isInteger(position) && position > 0 ? { position } : {}),
   };

@@ -14,7 +14,7 @@ import type {
 } from '../../api/status.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { ReplicaRates } from '../rates.ts';
-import type { SqlError, SqlResult } from '../sql-console.ts';
+import type { SqlError, SqlResult, StatementResult } from '../../api/sql.ts';
 
 const count = z.int().min(0);
 const id = z.string().transform((text) => text as ReplicaId);
@@ -241,17 +241,22 @@ export const verifyShape: z.ZodType<VerifyResult> = z.strictObject({
   advice: z.array(z.string()),
 });
 
-export const sqlShape: z.ZodType<SqlResult> = z.strictObject({
+const statementResult = z.strictObject({
   columns: z.array(z.string()),
   rows: z.array(z.array(z.string().nullable())),
   command: z.string(),
-  durationMs: z.number().min(0),
   truncated: z.boolean(),
+}) satisfies z.ZodType<StatementResult>;
+
+export const sqlShape: z.ZodType<SqlResult> = statementResult.extend({
+  durationMs: z.number().min(0),
+  earlier: z.array(statementResult),
 });
 
 const sqlError: z.ZodType<SqlError> = z.strictObject({
   code: z.string().regex(/^[0-9A-Z]{5}$/),
   message: z.string().min(1),
+  detail: z.string().exactOptional(),
   hint: z.string().exactOptional(),
   position: z.int().min(1).exactOptional(),
 });

@@ -1,18 +1,25 @@
-/** SQL against any replica: several lines, a history, the result as a table, errors as PostgreSQL gives them. */
-import { memo, useRef, useState } from 'react';
-import type { KeyboardEvent } from 'react';
-import { Button } from '../components/button.tsx';
-import { readStored, writeStored } from '../components/hooks.ts';
-import { Icon } from '../components/icon.tsx';
-import { Panel } from '../components/panel.tsx';
-import { useRequests } from '../components/run.tsx';
-import { Segmented } from '../components/segmented.tsx';
-import { useServerAway } from '../components/server-away.tsx';
-import type { SqlOutcome } from '../run/requests.ts';
-import { parseHistory, remember } from '../model/sql-history.ts';
-import type { HistoryItem } from '../model/sql-history.ts';
+/** SQL against any replica: the text, which replica is asked, a history, and what came of it. The editor is loaded when it is looked at. */
+import { lazy, memo, Suspense, useMemo, useState } from 'react';
+import { Button } from '../../components/button.tsx';
+import { readStored, writeStored } from '../../components/hooks.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { useRequests } from '../../components/run.tsx';
+import { Segmented } from '../../components/segmented.tsx';
+import { useServerAway } from '../../components/server-away.tsx';
+import type { SqlOutcome } from '../../run/requests.ts';
+import { parseHistory, remember, spanAt } from '../../model/sql-history.ts';
+import type { HistoryItem } from '../../model/sql-history.ts';
+import type { ErrorInPlace } from './error-mark.ts';
+import { HistoryMenu } from './history-menu.tsx';
+import type { SqlSelection } from './sql-editor.tsx';
 import { SqlResultView } from './sql-result.tsx';
+import { useTables } from './use-tables.ts';
 import './sql-console.css';
+
+const SqlEditor = lazy(() =>
+  import('./sql-editor.tsx').then(({ SqlEditor: component }) => ({ default: component })),
+);
 
 const historyKey = 'barista.sqlHistory';
 const statementMax = 100_000;
@@ -37,6 +44,8 @@ const examples = [
 
 interface Run {
   readonly sql: string;
+  /** Where it begins in the text: a part of it may have been run. */
+  readonly from: number;
   readonly replica: string;
   /** Null while it runs. */
   readonly outcome: SqlOutcome | null;
@@ -66,22 +75,28 @@ export const SqlConsole = memo(function SqlConsole({
   const requests = useRequests();
   const busy = run !== null && run.outcome === null;
 
+  const [selection, setSelection] = useState<SqlSelection | null>(null);
+  const [tables, tablesMayHaveChanged] = useTables(requests, replica, away);
+
   const execute = async (): Promise<void> => {
-    if (requests === null || away || busy || sql.trim() === '' || replica === '') return;
-    setRun({ sql, replica, outcome: null });
-    const outcome = await requests.sql(replica, sql);
-    setRun({ sql, replica, outcome });
+    const { text, from } = selection ?? { text: sql, from: 0 };
+    if (requests === null || away || busy || text.trim() === '' || replica === '') return;
+    setRun({ sql: text, from, replica, outcome: null });
+    const outcome = await requests.sql(replica, text);
+    setRun({ sql: text, from, replica, outcome });
+    if (outcome.ok) tablesMayHaveChanged(outcome.result);
     setHistory((current) => {
-      const next = remember(current, { sql, replica, outcome: summaryOf(outcome), failed: !outcome.ok });
+      const next = remember(current, {
+        sql: text,
+        replica,
+        outcome: summaryOf(outcome),
+        failed: !outcome.ok,
+      });
       writeStored(historyKey, JSON.stringify(next));
       return next;
     });
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Enter' || !(event.metaKey || event.ctrlKey)) return;
-    event.preventDefault();
-    void execute();
-  };
+  const error = useMemo(() => errorIn(run), [run]);
 
   return (
     <Panel
@@ -109,19 +124,18 @@ export const SqlConsole = memo(function SqlConsole({
       }
     >
       <div className="sql-editor">
-        <textarea
-          className="mono"
-          value={sql}
-          rows={6}
-          maxLength={statementMax}
-          spellCheck={false}
-          autoCapitalize="off"
-          autoCorrect="off"
-          aria-label={`SQL for ${replica}`}
-          data-testid="sql-input"
-          onChange={(event) => setSql(event.target.value)}
-          onKeyDown={onKeyDown}
-        />
+        <Suspense fallback={<pre className="mono sql-before">{sql}</pre>}>
+          <SqlEditor
+            value={sql}
+            label={`SQL for ${replica}`}
+            charsMax={statementMax}
+            tables={tables}
+            error={error}
+            onChange={setSql}
+            onSelect={setSelection}
+            onRun={() => void execute()}
+          />
+        </Suspense>
         <div className="sql-bar">
           <span className="quiet">
             Ctrl+Enter runs it
@@ -135,7 +149,7 @@ export const SqlConsole = memo(function SqlConsole({
             data-testid="sql-run"
             onClick={() => void execute()}
           >
-            {busy ? 'Running' : 'Run'}
+            {busy ? 'Running' : selection === null ? 'Run' : 'Run what is selected'}
           </Button>
         </div>
       </div>
@@ -167,48 +181,10 @@ function summaryOf(outcome: SqlOutcome): string {
   return outcome.ok ? outcome.result.command : `${outcome.error.code} ${outcome.error.message}`;
 }
 
-interface HistoryMenuProps {
-  readonly history: readonly HistoryItem[];
-  readonly onPick: (sql: string) => void;
-}
-
-function HistoryMenu({ history, onPick }: HistoryMenuProps) {
-  const details = useRef<HTMLDetailsElement>(null);
-  const close = (): void => details.current?.removeAttribute('open');
-  return (
-    <details
-      className="history"
-      ref={details}
-      onBlur={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget)) close();
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') close();
-      }}
-    >
-      <summary className="button" data-testid="sql-history">
-        <Icon name="history" />
-        History
-      </summary>
-      <ol className="history-list">
-        {history.length === 0 ? <li className="empty">Nothing was run yet.</li> : null}
-        {history.map((item, index) => (
-          <li key={`${history.length - index} ${item.sql}`}>
-            <button
-              type="button"
-              onClick={() => {
-                onPick(item.sql);
-                close();
-              }}
-            >
-              <span className="mono history-sql">{item.sql.replace(/\s+/g, ' ')}</span>
-              <span className="history-outcome" data-failed={item.failed}>
-                <span className="mono">{item.replica}</span> {item.outcome}
-              </span>
-            </button>
-          </li>
-        ))}
-      </ol>
-    </details>
-  );
+/** Where in the text the error is; null: nowhere in particular, or there is none. */
+function errorIn(run: Run | null): ErrorInPlace | null {
+  if (run?.outcome == null || run.outcome.ok) return null;
+  const { code, message, position } = run.outcome.error;
+  const span = position === undefined ? null : spanAt(run.sql, position);
+  return span === null ? null : { code, message, from: run.from + span.from, to: run.from + span.to };
 }

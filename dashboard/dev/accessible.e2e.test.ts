@@ -1,0 +1,157 @@
+/** axe finds nothing on either view of the page: light and dark, with what opens over it open. */
+import axe from 'axe-core';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
+import { type BuiltPage, buildPage, launchBrowser } from './testing/browser-page.ts';
+
+const soon = { timeout: 15_000, interval: 50 };
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+let built: BuiltPage;
+let browser: Browser;
+let fixture: SimulatedFixture;
+
+beforeAll(async () => {
+  built = await buildPage();
+  browser = await launchBrowser();
+  const dashboard = { kind: 'ready', dir: built.dir } as const;
+  fixture = await startFixture({
+    seed: 1,
+    replicas: 3,
+    clients: 2,
+    port: 0,
+    dashboard,
+    say: () => undefined,
+  });
+  void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await fixture?.close();
+  await built?.remove();
+});
+
+async function open(view: 'lab' | 'operator', colorScheme: 'light' | 'dark', width = 1440): Promise<Page> {
+  const page = await browser.newPage({
+    viewport: { width, height: 900 },
+    colorScheme,
+    reducedMotion: 'reduce',
+  });
+  await page.goto(`http://127.0.0.1:${fixture.demo.port}/#${view}`);
+  const leader = page.getByTestId('leader-name');
+  await expect.poll(() => leader.innerText(), soon).toBe('r1');
+  await page.getByTestId(view === 'lab' ? 'stage' : 'sql-input').waitFor();
+  // Not by a script of the page: its content policy allows none that is not its own.
+  await page.evaluate(axe.source);
+  return page;
+}
+
+/** One line for each element that breaks a rule. */
+async function violations(page: Page): Promise<readonly string[]> {
+  const found = await page.evaluate(async () => {
+    const { axe: engine } = globalThis as unknown as {
+      readonly axe: { run(): Promise<{ readonly violations: Violation[] }> };
+    };
+    return (await engine.run()).violations;
+  });
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(
+      ({ target, failureSummary }) =>
+        `${id} ${target.join(' ')}: ${failureSummary.split('\n').slice(1).join(' ').trim()}`,
+    ),
+  );
+}
+
+const schemes = ['light', 'dark'] as const;
+
+describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
+  /** Looks at the page after each step. */
+  async function look(
+    view: 'lab' | 'operator',
+    steps: readonly (readonly [string, (page: Page) => Promise<unknown>])[],
+    width?: number,
+  ): Promise<readonly unknown[]> {
+    const page = await open(view, scheme, width);
+    const found: (readonly [string, readonly string[]])[] = [];
+    for (const [name, step] of steps) {
+      await step(page);
+      await page.waitForTimeout(300);
+      const now = await violations(page);
+      if (now.length > 0) found.push([name, now]);
+    }
+    await page.close();
+    return found;
+  }
+  const click = (id: string) => (page: Page) => page.getByTestId(id).first().click();
+  const press = (key: string) => (page: Page) => page.keyboard.press(key);
+
+  it('in the lab', async () => {
+    expect(
+      await look('lab', [
+        ['the stage', async () => undefined],
+        ['a replica', click('node-r2')],
+        ['the stage again', press('Escape')],
+        ['space-time', click('scenery-space-time')],
+        ['standing', click('play-pause')],
+      ]),
+    ).toEqual([]);
+  }, 60_000);
+
+  it('in the lab on a phone', async () => {
+    expect(await look('lab', [['the stage', async () => undefined]], 390)).toEqual([]);
+  }, 60_000);
+
+  it("in the operator's view", async () => {
+    expect(
+      await look('operator', [
+        ['the view', async () => undefined],
+        ['what to wipe', click('wipe-r3')],
+        [
+          'a link',
+          async (page) => {
+            await press('Escape')(page);
+            await click('link-r2-r3')(page);
+          },
+        ],
+        ['a link that is cut', click('link-cut')],
+        [
+          'a slot',
+          async (page) => {
+            await page.getByTestId('log-strips').getByRole('slider').first().focus();
+            await page.keyboard.press('ArrowLeft');
+          },
+        ],
+        [
+          'an error of SQL',
+          async (page) => {
+            await page.getByTestId('sql-input').fill('SELECT 1');
+            await page.keyboard.press('Control+Enter');
+            await page.getByTestId('sql-error').waitFor();
+          },
+        ],
+        [
+          'rows',
+          async (page) => {
+            await page.getByTestId('sql-input').fill('SELECT * FROM x0');
+            await page.keyboard.press('Control+Enter');
+            await page.waitForTimeout(500);
+          },
+        ],
+        ['the history', click('sql-history')],
+        [
+          'a comparison',
+          async (page) => {
+            await press('Escape')(page);
+            await click('verify')(page);
+          },
+        ],
+      ]),
+    ).toEqual([]);
+  }, 120_000);
+});

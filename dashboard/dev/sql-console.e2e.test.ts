@@ -1,0 +1,185 @@
+/**
+ * The SQL console in a real browser: what it completes, an error where it is, several statements, long results, and how the keyboard gets in and out.
+ *
+ * PostgreSQL's answers are given by the test: the simulated group's model of it has no catalogue. harness/e2e has the console before a real one.
+ */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { SqlError, SqlResult } from '../../server/src/api/sql.ts';
+import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
+import { type BuiltPage, buildPage, launchBrowser } from './testing/browser-page.ts';
+
+const soon = { timeout: 15_000, interval: 50 };
+
+let built: BuiltPage;
+let browser: Browser;
+let fixture: SimulatedFixture;
+let page: Page;
+
+beforeAll(async () => {
+  built = await buildPage();
+  browser = await launchBrowser();
+  const dashboard = { kind: 'ready', dir: built.dir } as const;
+  fixture = await startFixture({
+    seed: 1,
+    replicas: 3,
+    clients: 2,
+    port: 0,
+    dashboard,
+    say: () => undefined,
+  });
+  void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);
+}, 60_000);
+afterAll(async () => {
+  await browser?.close();
+  await fixture?.close();
+  await built?.remove();
+});
+
+const part = (id: string) => page.getByTestId(id);
+const catalogue = [
+  ['public', 'orders', 'id'],
+  ['public', 'orders', 'drink'],
+  ['shop', 'Tills', 'number'],
+];
+const result = (more: Partial<SqlResult>): SqlResult => ({
+  columns: [],
+  rows: [],
+  command: '',
+  truncated: false,
+  durationMs: 3,
+  earlier: [],
+  ...more,
+});
+
+/** What is asked for the page's own sake, and what people run. */
+let askedOfCatalogue: number;
+let ran: string[];
+let answer: (sql: string) => SqlResult | { readonly error: SqlError };
+
+beforeEach(async () => {
+  askedOfCatalogue = 0;
+  ran = [];
+  answer = () => result({ command: 'SELECT 0' });
+  page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+  await page.route('**/api/sql', async (route) => {
+    const { sql } = route.request().postDataJSON() as { readonly sql: string };
+    const isCatalogue = sql.includes('information_schema');
+    if (isCatalogue) askedOfCatalogue += 1;
+    else ran.push(sql);
+    await route.fulfill({ json: isCatalogue ? result({ rows: catalogue }) : answer(sql) });
+  });
+  await page.goto(`http://127.0.0.1:${fixture.demo.port}/#operator`);
+  await part('sql-input').waitFor();
+});
+afterEach(async () => {
+  await page?.close();
+});
+
+const type = async (text: string): Promise<void> => {
+  await part('sql-input').fill('');
+  await part('sql-input').pressSequentially(text);
+};
+/** CodeMirror takes no completion that nobody can have read yet. */
+const take = async (): Promise<void> => {
+  await page.waitForTimeout(200);
+  await page.keyboard.press('Enter');
+};
+const completions = () => page.locator('.cm-tooltip-autocomplete li').allInnerTexts();
+
+describe('the SQL console', () => {
+  it('completes keywords, tables and the columns of those that are named, and asks for them once', async () => {
+    await expect.poll(() => askedOfCatalogue, soon).toBe(1);
+    await type('SELECT * FROM ord');
+    await expect.poll(completions, soon).toContain('orders');
+    await take();
+    await page.keyboard.type(' WHERE dri');
+    await expect.poll(async () => (await completions())[0], soon).toContain('drink');
+    await take();
+    expect(await part('sql-input').innerText()).toBe('SELECT * FROM orders WHERE drink');
+    await type('tru');
+    await expect.poll(completions, soon).toContain('TRUNCATE');
+    expect(askedOfCatalogue).toBe(1);
+    await page.keyboard.press('Escape');
+
+    answer = () => result({ command: 'CREATE TABLE' });
+    await type('CREATE TABLE t (a int)');
+    await page.keyboard.press('Control+Enter');
+    await expect.poll(() => askedOfCatalogue, soon).toBe(2);
+    expect(ran).toEqual(['CREATE TABLE t (a int)']);
+  }, 60_000);
+
+  it('shows an error at the place that PostgreSQL points at, until the text is changed', async () => {
+    answer = () => ({
+      error: {
+        code: '42P01',
+        message: 'relation "nowhere" does not exist',
+        detail: 'It never did.',
+        hint: 'Look elsewhere.',
+        position: 19,
+      },
+    });
+    await part('sql-input').fill("SELECT '🦀'\nFROM   nowhere;");
+    await page.keyboard.press('Control+Enter');
+    const wrong = page.locator('.cm-sql-wrong');
+    await expect.poll(() => wrong.allInnerTexts(), soon).toEqual(['nowhere']);
+    expect(await part('sql-error-in-place').innerText()).toContain('42P01');
+    const told = await part('sql-error').innerText();
+    for (const each of ['42P01', 'DETAIL: It never did.', 'HINT: Look elsewhere.', 'LINE 2'])
+      expect(told).toContain(each);
+    await page.keyboard.press('End');
+    await page.keyboard.type(' ');
+    await expect.poll(() => wrong.count(), soon).toBe(0);
+  }, 60_000);
+
+  it('runs what is selected alone, and points at the error in the whole text', async () => {
+    answer = () => ({ error: { code: '42703', message: 'column "b" does not exist', position: 8 } });
+    await part('sql-input').fill('SELECT a;\nSELECT b;');
+    await page.keyboard.press('Control+End');
+    await page.keyboard.press('Shift+Home');
+    await expect.poll(() => part('sql-run').innerText(), soon).toBe('Run what is selected');
+    await part('sql-run').click();
+    await expect.poll(() => page.locator('.cm-sql-wrong').allInnerTexts(), soon).toEqual(['b']);
+    expect(ran).toEqual(['SELECT b;']);
+  }, 60_000);
+
+  it('shows the result of each statement, and of a long one the rows in view alone', async () => {
+    const rows = Array.from({ length: 2000 }, (_, index) => [String(index + 1), `drink ${index + 1}`]);
+    const first = { columns: ['one'], rows: [['first']], command: 'SELECT 1', truncated: false };
+    answer = () => result({ columns: ['n', 'drink'], rows, command: 'SELECT 2000', earlier: [first] });
+    await part('sql-input').fill('SELECT; SELECT');
+    await page.keyboard.press('Control+Enter');
+    // Below the page's end nothing is drawn.
+    await part('sql-rows').scrollIntoViewIfNeeded();
+    const drawn = page.locator('[data-testid=sql-rows] [role=row]');
+    await expect.poll(() => drawn.count(), soon).toBeGreaterThan(4);
+    expect(await drawn.count()).toBeLessThan(60);
+    expect(await part('sql-rows').getAttribute('aria-rowcount')).toBe('2001');
+    await part('sql-rows').getByText('drink 1', { exact: true }).click();
+    await page.keyboard.press('Control+End');
+    await expect.poll(async () => (await drawn.allInnerTexts()).at(-1), soon).toContain('drink 2000');
+    await part('sql-statement-1').click();
+    await expect.poll(async () => (await drawn.allInnerTexts()).at(-1), soon).toContain('first');
+    expect(await part('sql-command').innerText()).toBe('SELECT 1');
+  }, 60_000);
+
+  it('is entered, run and left by the keyboard, and keeps what was run', async () => {
+    await part('sql-input').focus();
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('SELECT 7');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+Enter');
+    await expect.poll(() => ran, soon).toEqual(['SELECT 7']);
+    await page.keyboard.press('Tab');
+    expect(await part('sql-input').innerText()).toContain('  ');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Tab');
+    const inEditor = () => page.evaluate(() => document.activeElement?.closest('.cm-editor') !== null);
+    expect(await inEditor()).toBe(false);
+    await part('sql-history').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('menuitem', { name: 'SELECT 7' }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => part('sql-input').innerText(), soon).toBe('SELECT 7');
+  }, 60_000);
+});
