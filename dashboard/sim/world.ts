@@ -28,6 +28,8 @@ const pages = 600;
 const copyMomentMs = 40;
 /** What is seldom let go of can be looked into. */
 const segmentBytes = 1024 * 1024;
+/** A replica that is away for a minute of clients' writes needs a copy. */
+const logBytesMax = 3 * segmentBytes;
 /** People may break the group while it is filled. */
 const fillMsMax = 600_000;
 const firstPid = 4000;
@@ -76,7 +78,7 @@ export class World {
     const { seed, replicas } = setup;
     this.setup = setup;
     this.listener = listener;
-    this.group = new MemoryGroup({ replicas, seed, segmentBytes });
+    this.group = new MemoryGroup({ replicas, seed, segmentBytes, config: { bounds: { logBytesMax } } });
     const { group } = this;
     this.rows = new WrittenRows(group);
     for (const { postgres } of group.members) postgres.copyMomentMs = copyMomentMs;
