@@ -184,6 +184,31 @@ describe('the page', () => {
     await expect.poll(drawn, soon).toBeGreaterThan(4);
   }, 60_000);
 
+  it('has one cursor in all charts, which tells what befell and leads back to that moment', async () => {
+    await open();
+    const chart = (id: string) => part(`chart-${id}`).getByRole('slider');
+    const told = () => chart('latency').getAttribute('aria-valuetext');
+    const cursors = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll<HTMLElement>('.chart .u-cursor-x')].map(
+          (line) => new DOMMatrix(getComputedStyle(line).transform).m41 > 0,
+        ),
+      );
+    await part('crash-r3').click();
+    await expect.poll(() => text('role-r3'), soon).toBe('down');
+    await page.waitForTimeout(2500);
+    await chart('latency').focus();
+    for (let back = 0; back < 8 && (await told())?.includes('r3 is down') !== true; back += 1)
+      await page.keyboard.press('ArrowLeft');
+    expect(await told()).toContain('r3 is down');
+    expect(await cursors()).toEqual([true, true]);
+    expect(await part('past').count()).toBe(0);
+    await page.keyboard.press('Enter');
+    await part('past').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(cursors, soon).toEqual([false, false]);
+  }, 60_000);
+
   it('asks nothing of a server that is away, and gives up what it has asked', async () => {
     const sockets: WebSocketRoute[] = [];
     let away = false;

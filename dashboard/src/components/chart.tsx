@@ -1,45 +1,51 @@
 /**
- * A line chart over the last two minutes, drawn by uPlot, with a legend that is text and marks where leadership changed.
+ * A line chart over the last two minutes, drawn by uPlot, with a legend that is text and marks of what befell the group.
  *
+ * All charts of the page have one cursor: the pointer's or the keyboard's in any of them. A click or Enter looks at that moment of the run.
  * Does not compute figures. A canvas does not see CSS, so colours are read from the page, and read again with the theme.
  */
-import { useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { KeyboardEvent } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
-import type { LeaderChange } from '../model/rate-series.ts';
-import { lonePoints } from '../model/lone-points.ts';
+import { type ChartMark, marksAt } from '../model/chart-marks.ts';
+import { type ChartLine, chartOptions } from './chart-options.ts';
 import { useSize } from './hooks.ts';
 import './chart.css';
-
-const spanMaxSeconds = 120;
-const spanMinSeconds = 30;
-
-export interface ChartLine {
-  readonly name: string;
-  /** A CSS colour, possibly a variable. */
-  readonly color: string;
-  readonly dashed: boolean;
-}
 
 interface ChartProps {
   readonly label: string;
   readonly lines: readonly ChartLine[];
   /** Times in seconds, then one column for each line. */
   readonly data: uPlot.AlignedData;
-  readonly changes: readonly LeaderChange[];
+  readonly marks: readonly ChartMark[];
   readonly format: (value: number) => string;
   /** Whatever changes with the theme. */
   readonly themeKey: string;
+  /** A moment was picked, on the run's clock. */
+  readonly onPick: (ms: number) => void;
 }
-
-/** Of a time of day as the axis shows it. */
-const clockWidth = 52;
 
 export function Chart(props: ChartProps) {
   const [ref, size] = useSize();
   const [cursor, setCursor] = useState<number | null>(null);
-  const index = cursor ?? props.data[0].length - 1;
+  const plot = useRef<uPlot | null>(null);
+  const onPlot = useCallback((drawn: uPlot | null) => {
+    plot.current = drawn;
+  }, []);
+  const times = props.data[0];
+  const last = times.length - 1;
+  const index = Math.min(cursor ?? last, last);
   const shape = `${props.themeKey} ${props.lines.map((line) => line.name).join()} ${size.width}x${size.height}`;
+  const told = tellAt(props, index);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const next = indexForKey(event.key, index, last);
+    if (event.key === 'Enter') props.onPick(times[index]! * 1000);
+    else if (event.key === 'Escape') moveCursor(plot.current, null);
+    else if (next !== null) moveCursor(plot.current, next);
+    else return;
+    event.preventDefault();
+  };
   return (
     <figure className="chart" aria-label={props.label}>
       <figcaption className="chart-legend">
@@ -50,12 +56,64 @@ export function Chart(props: ChartProps) {
             <b className="num">{formatAt(props, column, index)}</b>
           </span>
         ))}
+        <span className="chart-moment num">{cursor === null ? '' : told.moment}</span>
       </figcaption>
-      <div ref={ref} className="chart-space">
-        {size.width === 0 ? null : <Plot key={shape} {...props} size={size} onCursor={setCursor} />}
+      <div
+        ref={ref}
+        className="chart-space"
+        role="slider"
+        tabIndex={0}
+        aria-label={`${props.label}: moment`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, last)}
+        aria-valuenow={Math.max(0, index)}
+        aria-valuetext={told.all}
+        title="A click looks at that moment"
+        onKeyDown={onKeyDown}
+        onBlur={() => moveCursor(plot.current, null)}
+      >
+        {size.width === 0 ? null : (
+          <Plot key={shape} {...props} onPlot={onPlot} size={size} onCursor={setCursor} />
+        )}
       </div>
     </figure>
   );
+}
+
+/** When it was, what befell then, and every line's figure. */
+function tellAt(props: ChartProps, index: number): { readonly moment: string; readonly all: string } {
+  const at = props.data[0][index];
+  if (at === undefined) return { moment: '', all: 'nothing was measured yet' };
+  const before = props.data[0][index - 1] ?? at - 1;
+  const befell = marksAt(props.marks, before * 1000, at * 1000).map(({ text }) => text);
+  const moment = [new Date(at * 1000).toLocaleTimeString('en-GB'), ...befell].join(' · ');
+  const figures = props.lines.map(({ name }, column) => `${name} ${formatAt(props, column, index)}`);
+  return { moment, all: [moment, ...figures].join(', ') };
+}
+
+function indexForKey(key: string, index: number, last: number): number | null {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowLeft: index - 1,
+    ArrowRight: index + 1,
+    PageUp: index - 10,
+    PageDown: index + 10,
+    Home: 0,
+    End: last,
+  };
+  const next = steps[key];
+  return next === undefined || last < 0 ? null : Math.min(last, Math.max(0, next));
+}
+
+/** Of all charts; null: it is taken away. */
+function moveCursor(plot: uPlot | null, index: number | null): void {
+  if (plot === null) return;
+  const at = index === null ? undefined : plot.data[0][index];
+  const left = at === undefined ? -10 : plot.valToPos(at, 'x');
+  // The third of what it takes the types leave out: the other charts are told.
+  const chart = plot as unknown as {
+    setCursor(at: { readonly left: number; readonly top: number }, fire: boolean, tell: boolean): void;
+  };
+  chart.setCursor({ left, top: left < 0 ? -10 : 10 }, true, true);
 }
 
 function formatAt(props: ChartProps, column: number, index: number): string {
@@ -65,130 +123,44 @@ function formatAt(props: ChartProps, column: number, index: number): string {
 
 interface PlotProps extends ChartProps {
   readonly size: { readonly width: number; readonly height: number };
+  readonly onPlot: (plot: uPlot | null) => void;
   readonly onCursor: (index: number | null) => void;
 }
 
 /** One uPlot for the life of the component; only the data and the marks change under it. */
 function Plot(props: PlotProps) {
   const host = useRef<HTMLDivElement>(null);
+  const { onPlot } = props;
   const plot = useRef<uPlot | null>(null);
-  const changes = useRef(props.changes);
+  const marks = useRef(props.marks);
   const first = useRef(props);
+  const onPick = useRef(props.onPick);
 
   useEffect(() => {
     if (host.current === null) return undefined;
     const created = new uPlot(
-      optionsOf(first.current, () => changes.current),
+      chartOptions({
+        ...first.current,
+        marks: () => marks.current,
+        onPick: (ms) => onPick.current(ms),
+      }),
       first.current.data,
       host.current,
     );
     plot.current = created;
+    onPlot(created);
     return () => {
       plot.current = null;
+      onPlot(null);
       created.destroy();
     };
-  }, []);
+  }, [onPlot]);
 
   useEffect(() => {
-    changes.current = props.changes;
+    marks.current = props.marks;
+    onPick.current = props.onPick;
     plot.current?.setData(props.data);
-  }, [props.data, props.changes]);
+  }, [props.data, props.marks, props.onPick]);
 
   return <div className="chart-canvas" ref={host} />;
-}
-
-function optionsOf(props: PlotProps, changes: () => readonly LeaderChange[]): uPlot.Options {
-  const axis = {
-    stroke: resolveColor('var(--text-3)'),
-    font: `11px ${bodyFont()}`,
-    grid: { stroke: resolveColor('var(--surface-3)'), width: 1 },
-    ticks: { show: false },
-  };
-  const clock = (plot: uPlot, ticks: number[]): string[] =>
-    ticks.map((tick) => (hasRoom(plot, tick) ? new Date(tick * 1000).toLocaleTimeString('en-GB') : ''));
-  return {
-    ...props.size,
-    padding: [12, 4, 0, 0],
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    scales: {
-      x: { time: true, range: timeRange },
-      y: { range: (_, __, max) => [0, Math.max(1, (max || 1) * 1.2)] },
-    },
-    axes: [
-      { ...axis, space: 80, size: 28, grid: { show: false }, values: clock },
-      { ...axis, size: 52, space: 32, values: (_, ticks) => ticks.map(props.format) },
-    ],
-    series: [{}, ...props.lines.map(seriesOf)],
-    hooks: {
-      draw: [(plot) => drawChanges(plot, changes())],
-      setCursor: [(plot) => props.onCursor(plot.cursor.idx ?? null)],
-    },
-  };
-}
-
-/** A time is written in the middle below its tick: near an end of the axis it would be cut off. */
-function hasRoom(plot: uPlot, tick: number): boolean {
-  const end = plot.bbox.width / devicePixelRatio;
-  const at = plot.valToPos(tick, 'x');
-  return end === 0 || (at >= clockWidth / 2 && at <= end - clockWidth / 2);
-}
-
-function timeRange(_: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
-  const end = max ?? Date.now() / 1000;
-  const start = Math.min(min ?? end, end - spanMinSeconds);
-  return [Math.max(start, end - spanMaxSeconds), end];
-}
-
-function seriesOf(line: ChartLine): uPlot.Series {
-  const stroke = resolveColor(line.color);
-  const points: uPlot.Series.Points = {
-    show: true,
-    size: line.dashed ? 4 : 6,
-    fill: stroke,
-    width: 0,
-    filter: (plot, series) => lonePoints(plot.data[series]!),
-  };
-  return line.dashed ? { stroke, width: 1.25, dash: [4, 4], points } : { stroke, width: 2, points };
-}
-
-function resolveColor(color: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = color;
-  document.body.append(probe);
-  const resolved = getComputedStyle(probe).color;
-  probe.remove();
-  return resolved;
-}
-
-function bodyFont(): string {
-  return getComputedStyle(document.body).fontFamily;
-}
-
-/** A dashed line at each change, with the new leader's name beside it where there is room. */
-function drawChanges(plot: uPlot, changes: readonly LeaderChange[]): void {
-  const { ctx, bbox } = plot;
-  const px = devicePixelRatio;
-  ctx.save();
-  ctx.strokeStyle = resolveColor('var(--text-3)');
-  ctx.fillStyle = resolveColor('var(--text-2)');
-  ctx.lineWidth = px;
-  ctx.textAlign = 'left';
-  ctx.font = `600 ${10 * px}px ${bodyFont()}`;
-  ctx.setLineDash([2 * px, 3 * px]);
-  let freeFrom = bbox.left;
-  for (const change of changes) {
-    const x = plot.valToPos(change.at / 1000, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    const text = change.leader ?? '';
-    const width = ctx.measureText(text).width + 8 * px;
-    if (x < freeFrom || x + width > bbox.left + bbox.width + 4 * px) continue;
-    ctx.fillText(text, x + 4 * px, bbox.top + 6 * px);
-    freeFrom = x + (text === '' ? 0 : width);
-  }
-  ctx.restore();
 }

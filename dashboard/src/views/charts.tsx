@@ -4,8 +4,10 @@ import type uPlot from 'uplot';
 import { Chart } from '../components/chart.tsx';
 import { formatMs, formatRate } from '../components/format.ts';
 import { Panel } from '../components/panel.tsx';
+import { useRun } from '../components/run.tsx';
 import { replicaColor } from '../components/replica-name.tsx';
 import { Segmented } from '../components/segmented.tsx';
+import { type ChartMark, chartMarks } from '../model/chart-marks.ts';
 import type { Payload } from '../model/protocol-view.ts';
 import { columnsOf } from '../model/rate-series.ts';
 import type { RateSeries } from '../model/rate-series.ts';
@@ -14,6 +16,15 @@ interface ChartsProps {
   readonly rates: RateSeries;
   readonly ids: readonly string[];
   readonly themeKey: string;
+}
+
+/** Renewed with the figures, once a second. */
+function useMarks(rates: RateSeries): readonly ChartMark[] {
+  const store = useRun();
+  return useMemo(() => {
+    const { flags } = store.record().tracks;
+    return chartMarks({ leaderChanges: rates.leaderChanges, flags }, store.momentMs());
+  }, [store, rates]);
 }
 
 const throughputs = [
@@ -25,6 +36,8 @@ const throughputs = [
 export const Throughput = memo(function Throughput({ rates, ids, themeKey }: ChartsProps) {
   const [metric, setMetric] = useState<(typeof throughputs)[number]['value']>('transactionsPerSecond');
   const data = useMemo(() => columnsOf(rates, ids, metric) as uPlot.AlignedData, [rates, ids, metric]);
+  const store = useRun();
+  const marks = useMarks(rates);
   const lines = ids.map((id) => ({ name: id, color: replicaColor(ids, id), dashed: false }));
   return (
     <Panel
@@ -37,7 +50,8 @@ export const Throughput = memo(function Throughput({ rates, ids, themeKey }: Cha
           label="Throughput by replica"
           lines={lines}
           data={data}
-          changes={rates.leaderChanges}
+          marks={marks}
+          onPick={store.standAt}
           format={formatRate}
           themeKey={themeKey}
         />
@@ -68,6 +82,8 @@ export const Latency = memo(function Latency({
   const shown = active.length > 0 ? active : ids.slice(0, 1);
   const shownKey = shown.join();
   const data = useMemo(() => latencyColumns(rates, shownKey.split(',')), [rates, shownKey]);
+  const store = useRun();
+  const marks = useMarks(rates);
   const lines = shown.flatMap((id) => [
     { name: `${id} p50`, color: replicaColor(ids, id), dashed: false },
     { name: `${id} p99`, color: replicaColor(ids, id), dashed: true },
@@ -82,7 +98,8 @@ export const Latency = memo(function Latency({
           label="Latency by replica"
           lines={lines}
           data={data}
-          changes={rates.leaderChanges}
+          marks={marks}
+          onPick={store.standAt}
           format={formatMs}
           themeKey={themeKey}
         />
