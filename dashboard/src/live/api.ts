@@ -1,11 +1,13 @@
 /**
  * Requests to the server: set a fault, compare the data, run SQL, read a slot. Every outcome is returned; nothing is thrown.
  */
+import type { Activity, EndSessionRequest } from '../../../server/src/api/activity.ts';
 import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type {
+  ActivityOutcome,
   ApiError,
   FaultOutcome,
   RunRequests,
@@ -22,6 +24,7 @@ const sqlMs = 30_000;
 const verifyMs = 32 * 60_000;
 const slotMs = 10_000;
 const loadMs = 10_000;
+const activityMs = 6000;
 
 const noServer: ApiError = { code: 'noServer', message: 'The server does not answer.' };
 const noSense: ApiError = { code: 'badAnswer', message: 'The server gave an answer that makes no sense.' };
@@ -112,6 +115,22 @@ async function getSlot(slot: number, signal: AbortSignal): Promise<SlotOutcome> 
     : { ok: false, error: noSense };
 }
 
+async function getActivity(replica: string, signal: AbortSignal): Promise<ActivityOutcome> {
+  const answer = await ask(`/api/activity/${replica}`, { timeoutMs: activityMs, signal });
+  const error = errorIn(answer);
+  if (error !== null) return { ok: false, error };
+  const activity = answer as Partial<Activity>;
+  return Array.isArray(activity.sessions) && typeof activity.statements?.kind === 'string'
+    ? { ok: true, activity: activity as Activity }
+    : { ok: false, error: noSense };
+}
+
+async function postEndSession(replica: string, request: EndSessionRequest): Promise<FaultOutcome> {
+  const path = `/api/activity/${replica}/end`;
+  const error = errorIn(await ask(path, { body: request, timeoutMs: activityMs }));
+  return error === null ? { ok: true } : { ok: false, error };
+}
+
 export const serverRequests: RunRequests = {
   fault: postFault,
   sql: runSql,
@@ -119,4 +138,6 @@ export const serverRequests: RunRequests = {
   slot: getSlot,
   verify: postVerify,
   load: postLoad,
+  activity: getActivity,
+  endSession: postEndSession,
 };

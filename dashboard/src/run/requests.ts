@@ -3,6 +3,7 @@
  *
  * Every outcome is returned; nothing is thrown.
  */
+import type { Activity, EndSessionRequest } from '../../../server/src/api/activity.ts';
 import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
@@ -27,6 +28,10 @@ export type SlotOutcome =
   | { readonly ok: true; readonly answer: SlotAnswer }
   | { readonly ok: false; readonly error: ApiError };
 
+export type ActivityOutcome =
+  | { readonly ok: true; readonly activity: Activity }
+  | { readonly ok: false; readonly error: ApiError };
+
 export interface RunRequests {
   /** `signal` gives it up: whoever has not begun with it by then leaves it. */
   fault(request: FaultRequest, signal?: AbortSignal): Promise<FaultOutcome>;
@@ -37,6 +42,10 @@ export interface RunRequests {
   slot(slot: number, signal: AbortSignal): Promise<SlotOutcome>;
   /** How much the run's own clients ask for; missing: it has none that heed it. */
   load?(settings: LoadSettings): Promise<FaultOutcome>;
+  /** What a replica's PostgreSQL is at; missing: the run has no PostgreSQL. */
+  activity?(replica: string, signal: AbortSignal): Promise<ActivityOutcome>;
+  /** Of a client at that replica. */
+  endSession?(replica: string, request: EndSessionRequest): Promise<FaultOutcome>;
   /** Takes as long as the replicas need to read all their data. */
   verify(repair: boolean): Promise<VerifyOutcome>;
 }

@@ -8,6 +8,7 @@ import type { SlotRange } from '../model/event-text.ts';
 import { wipeLosesQuorum } from '../model/members-view.ts';
 import { payloadOf, protocolTitle } from '../model/protocol-view.ts';
 import type { SendFault } from '../run/requests.ts';
+import { ActivityPanel } from './activity/activity-panel.tsx';
 import { Latency, Throughput } from './charts.tsx';
 import { EventList } from './event-list.tsx';
 import { LinkEditor } from './link-editor.tsx';
@@ -56,6 +57,7 @@ export function OperatorView({ cluster, themeKey, onFault }: OperatorViewProps) 
         </div>
       </div>
       <Members cluster={cluster} heard={trace.verify} ids={ids} />
+      <ActivityPanel ids={ids} leader={leader} />
       <div className="pair pair-wide">
         <div className="stack">
           <SqlConsole ids={ids} leader={leader} silentKey={silentKey} isLeaderless={isLeaderless} />

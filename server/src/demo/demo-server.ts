@@ -18,6 +18,8 @@ import { closeServer, listenOn } from '../gateways/listen.ts';
 import { requestProblem } from '../gateways/http/request-guard.ts';
 import { createWebServer } from '../gateways/http/web-server.ts';
 import { checkShape, requestText } from '../shapes/check-shape.ts';
+import type { ActivityReader } from './activity.ts';
+import { createActivityRoutes } from './activity-routes.ts';
 import { createAdminProxy } from './admin-proxy.ts';
 import { type ClusterReport, reportReplica } from './cluster-report.ts';
 import type { DashboardState } from './dashboard-build.ts';
@@ -43,6 +45,8 @@ export interface DemoServerOptions {
   /** What the checker says; null: there is none. */
   readonly check?: (() => CheckStatus) | null;
   readonly clusterSecret: string;
+  /** Null: behind the replicas is no PostgreSQL. */
+  readonly activity?: ActivityReader | null;
   /** Null: there is none. */
   readonly load?: DemoLoad | null;
   /** Runs what is typed into the console, through this replica. */
@@ -135,6 +139,9 @@ function routes(options: DemoServerOptions): Express {
   app.post('/api/members', express.json({ limit: '16kb' }), ifStillWanted, admin.members);
   app.post('/api/leader/transfer', express.json({ limit: '16kb' }), ifStillWanted, admin.transferLeadership);
   app.post('/api/verify', express.json({ limit: '16kb' }), ifStillWanted, admin.verify);
+  const activity = createActivityRoutes(supervisor, options.activity ?? null);
+  app.get('/api/activity/:replica', activity.read);
+  app.post('/api/activity/:replica/end', express.json({ limit: '1kb' }), ifStillWanted, activity.end);
   app.get('/api/backup', admin.backup);
   app.use('/api', (_request, response) => {
     response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });

@@ -13,6 +13,7 @@ import { identify } from '../adapters/postgres/process-identity.ts';
 import { loadReplicaConfig } from '../config/replica-config.ts';
 import type { Founding } from '../main/found-replica.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
+import { createActivityReader } from './activity.ts';
 import { checkerCommand, type CheckerOptions, startChecker } from './checker-process.ts';
 import { type DashboardState, packageRoot, prepareDashboard } from './dashboard-build.ts';
 import {
@@ -169,6 +170,7 @@ async function launch(
     supervisor,
     check: checker === null ? null : () => checker.status(),
     load,
+    activity: createActivityReader(),
     clusterSecret: dir.cluster.clusterSecret,
     runSql: ({ pgwirePort }, sql) => runSql(pgwirePort, sql),
     dashboard: () => dashboard,

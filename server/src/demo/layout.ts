@@ -131,6 +131,12 @@ function timingsOf(electionTimeoutMs: number): ReplicaConfigInput['timings'] {
   };
 }
 
+/** Statements by time are counted where WAL travels, by the PostgreSQL that comes with Barista: another may lack the library. */
+function postgresOf({ pgBin, payload }: DemoOptions): ReplicaConfigInput['postgres'] {
+  if (pgBin !== null) return { pgBin };
+  return payload === 'wal' ? { settings: { shared_preload_libraries: 'pg_stat_statements' } } : {};
+}
+
 export function replicaConfigOf(
   plan: ReplicaPlan,
   plans: readonly ReplicaPlan[],
@@ -152,7 +158,7 @@ export function replicaConfigOf(
     pgwire: { host: demoHost, port: plan.pgwirePort },
     ...(plan.thriftPort === null ? {} : { thrift: { host: demoHost, port: plan.thriftPort } }),
     http: { host: demoHost, port: plan.httpPort, statements: true, open: 'all' },
-    ...(options.pgBin === null ? {} : { postgres: { pgBin: options.pgBin } }),
+    postgres: postgresOf(options),
     payload: options.payload,
     protocol: options.protocol,
     ...storeConfigOf(options.logStore, options),

@@ -1,0 +1,51 @@
+/** The statements that have taken most time at a replica since its PostgreSQL began, as pg_stat_statements counts them. */
+import type { Activity } from '../../../../server/src/api/activity.ts';
+import { formatBytes, formatCount, formatMs } from '../../components/format.ts';
+
+export function StatementTable({ told }: { readonly told: Activity['statements'] }) {
+  if (told.kind === 'untold')
+    return (
+      <p className="empty" data-testid="statements-untold">
+        {told.why}
+      </p>
+    );
+  const { statements } = told;
+  if (statements.length === 0) return <p className="empty">No client has run a statement yet.</p>;
+  const total = statements.reduce((sum, { totalMs }) => sum + totalMs, 0);
+  return (
+    <div className="activity-scroll" tabIndex={0} role="region" aria-label="Statements by total time">
+      <table className="activity-table num" data-testid="statements">
+        <thead>
+          <tr>
+            <th scope="col">Statement</th>
+            <th scope="col">Total</th>
+            <th scope="col">Share</th>
+            <th scope="col">Calls</th>
+            <th scope="col">Mean</th>
+            <th scope="col">Longest</th>
+            <th scope="col">Rows</th>
+            <th scope="col">WAL</th>
+          </tr>
+        </thead>
+        <tbody>
+          {statements.map(({ sql, calls, totalMs, meanMs, maxMs, rows, walBytes }) => (
+            <tr key={sql}>
+              <th scope="row" className="mono activity-statement" title={sql}>
+                {sql.replace(/\s+/g, ' ')}
+              </th>
+              <td>{formatMs(totalMs)}</td>
+              <td>
+                <meter min={0} max={total} value={totalMs} aria-label="Share of the time of these" />
+              </td>
+              <td>{formatCount(calls)}</td>
+              <td>{formatMs(meanMs)}</td>
+              <td>{formatMs(maxMs)}</td>
+              <td>{formatCount(rows)}</td>
+              <td>{formatBytes(walBytes)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,143 @@
+/**
+ * What each replica's PostgreSQL is at, for the page: asked of PostgreSQL itself, a standby's as well, as its superuser over its own socket.
+ *
+ * Responsible for: finding the socket, the questions and their bounds, and ending a client's session. Knows no routes.
+ * Invariants: one question at a time to a replica, whose answer all have who asked meanwhile; only clients' sessions are ended, never the replica's own; but for pg_stat_statements, set up at a primary when somebody first looks,
+ * nothing is written.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { connectPg } from '../adapters/postgres/pg-client.ts';
+import type { Activity, EndSessionRequest, SessionActivity, StatementActivity } from '../api/activity.ts';
+
+const askMs = 3000;
+const sessionsMax = 200;
+const statementsMax = 50;
+const sqlCharsMax = 2000;
+const database = 'postgres';
+
+/** The clients' backends: the replica's own sessions are the superuser's. */
+const isClient = `backend_type = 'client backend' AND usename <> 'postgres' AND pid <> pg_backend_pid()`;
+
+const sessionsQuestion = `
+SELECT pid, usename AS "user", coalesce(datname, '') AS "database", coalesce(application_name, '') AS application,
+  coalesce(state, '') AS state, wait_event_type AS "waitType", wait_event AS "waitEvent", pg_blocking_pids(pid) AS "blockedBy",
+  extract(epoch FROM clock_timestamp() - xact_start) * 1000 AS "transactionMs",
+  coalesce(extract(epoch FROM clock_timestamp() - state_change) * 1000, 0) AS "stateMs", left(query, ${sqlCharsMax}) AS sql
+FROM pg_stat_activity WHERE ${isClient}
+ORDER BY state = 'idle', xact_start NULLS LAST, pid LIMIT ${sessionsMax}`;
+
+const statementsQuestion = `
+SELECT left(query, ${sqlCharsMax}) AS sql, sum(calls)::float8 AS calls, sum(total_exec_time) AS "totalMs",
+  sum(total_exec_time) / greatest(sum(calls), 1) AS "meanMs", max(max_exec_time) AS "maxMs", sum(rows)::float8 AS rows, sum(wal_bytes)::float8 AS "walBytes"
+FROM pg_stat_statements JOIN pg_roles ON pg_roles.oid = userid
+WHERE rolname <> 'postgres' GROUP BY queryid, query ORDER BY "totalMs" DESC LIMIT ${statementsMax}`;
+
+interface SessionRow extends Omit<SessionActivity, 'wait' | 'transactionMs' | 'stateMs'> {
+  readonly waitType: string | null;
+  readonly waitEvent: string | null;
+  readonly transactionMs: string | null;
+  readonly stateMs: string;
+}
+
+export interface ActivityReader {
+  /** @throws Error if PostgreSQL does not answer in time */
+  read(replicaDir: string): Promise<Activity>;
+  /** False: there is no such session of a client any more. @throws likewise */
+  end(replicaDir: string, request: EndSessionRequest): Promise<boolean>;
+}
+
+export function createActivityReader(): ActivityReader {
+  const asked = new Map<string, Promise<Activity>>();
+  return {
+    read(dir) {
+      const running = asked.get(dir) ?? withClient(dir, look).finally(() => asked.delete(dir));
+      asked.set(dir, running);
+      return running;
+    },
+    end: (dir, { pid, how }) =>
+      withClient(dir, async (client) => {
+        const end = how === 'cancel' ? 'pg_cancel_backend' : 'pg_terminate_backend';
+        const { rows } = await client.query<{ ended: boolean }>(
+          `SELECT ${end}(pid) AS ended FROM pg_stat_activity WHERE pid = $1 AND ${isClient}`,
+          [pid],
+        );
+        return rows[0]?.ended === true;
+      }),
+  };
+}
+
+/** PostgreSQL's own note says where its socket is. */
+async function socketDirOf(replicaDir: string): Promise<string> {
+  const file = join(replicaDir, 'postgres', 'data', 'postmaster.pid');
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const directory = text.split('\n')[4]?.trim() ?? '';
+  if (directory === '') throw new Error('its PostgreSQL is not running');
+  return directory;
+}
+
+async function withClient<T>(replicaDir: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const socketDir = await socketDirOf(replicaDir);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`its PostgreSQL did not answer within ${askMs / 1000} s`)),
+      askMs,
+    );
+  });
+  const connecting = connectPg({ socketDir, database });
+  try {
+    return await Promise.race([connecting.then(work), late]);
+  } finally {
+    clearTimeout(timer);
+    void connecting.then(
+      (client) => client.end().catch(() => undefined),
+      () => undefined,
+    );
+  }
+}
+
+async function look(client: Client): Promise<Activity> {
+  const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  const isStandby = rows[0]?.standby === true;
+  const sessions = await client.query<SessionRow>(sessionsQuestion);
+  return {
+    database: isStandby ? 'standby' : 'primary',
+    sessions: sessions.rows.map(sessionOf),
+    statements: await statementsOf(client, isStandby),
+  };
+}
+
+function sessionOf({ waitType, waitEvent, transactionMs, stateMs, ...row }: SessionRow): SessionActivity {
+  return {
+    ...row,
+    transactionMs: transactionMs === null ? null : Math.round(Number(transactionMs)),
+    stateMs: Math.max(0, Math.round(Number(stateMs))),
+    wait: waitOf(row.state, waitType, waitEvent),
+  };
+}
+
+/** Of a session that waits for its client there is nothing to tell. */
+export function waitOf(state: string, type: string | null, event: string | null): SessionActivity['wait'] {
+  if (type === null || event === null || type === 'Client' || state === 'idle') return null;
+  if (event === 'SyncRep') return { kind: 'gate', text: 'until its WAL is chosen' };
+  return { kind: type === 'Lock' || type === 'LWLock' ? 'lock' : 'other', text: `${type}: ${event}` };
+}
+
+async function statementsOf(client: Client, isStandby: boolean): Promise<Activity['statements']> {
+  const { rows } = await client.query<{ loaded: string; made: boolean }>(
+    `SELECT current_setting('shared_preload_libraries') AS loaded,
+      EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements') AS made`,
+  );
+  const [found] = rows;
+  if (found?.loaded.includes('pg_stat_statements') !== true)
+    return { kind: 'untold', why: 'This PostgreSQL runs without pg_stat_statements.' };
+  if (!found.made) {
+    const why = 'pg_stat_statements is not set up yet: look at the leader first, where that is done.';
+    if (isStandby) return { kind: 'untold', why };
+    await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
+  }
+  const told = await client.query<StatementActivity>(statementsQuestion);
+  return { kind: 'told', statements: told.rows };
+}
