@@ -18,6 +18,8 @@ const wal = 'server/src/wal';
 /** What PostgreSQL's protocol is: likewise. */
 const pgwire = 'server/src/pgwire';
 const determinism = 'server/src/determinism';
+/** An evaluator of TLA+. */
+const tla = 'harness/tla';
 
 /** What each folder may import besides itself: folders, or single files of them; packages by `npm:`. Tests and testing folders may take more. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -53,7 +55,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],
-  'dashboard/src': [api, 'server/src/multipaxos/types', 'specs', 'npm:'],
+  // The specifications are read and walked through in the page itself; the evaluator imports nothing.
+  'dashboard/src': [api, 'server/src/multipaxos/types', 'specs', tla, 'npm:'],
+  // It runs in Node.js and in a browser alike.
+  [tla]: [],
   // A group of whole replicas in a Worker of the browser.
   'dashboard/sim': ['dashboard/src', 'server/src', 'npm:', 'node:'],
   // The demo over simulated groups, and what the page makes of them.

@@ -19,6 +19,10 @@ import './app.css';
 const CompareView = lazy(async () => ({
   default: (await import('./views/compare/compare-view.tsx')).CompareView,
 }));
+/** With the specifications and their counterexamples: only for those who look at them. */
+const SpecView = lazy(() => import('./views/spec/spec-view.tsx'));
+
+const pageClasses = { lab: 'lab-page', compare: 'lab-page', spec: 'spec-page', operator: 'page' } as const;
 
 /** Why nothing can be asked of the replicas now; null: it can. */
 function whyAway(store: RunStore, isLost: boolean, isPast: boolean): string | null {
@@ -41,7 +45,12 @@ export function App({ store }: { readonly store: RunStore }) {
   const onTrouble = useCallback((message: string) => showToast('bad', message), [showToast]);
   const leader = findLeader(cluster)?.id ?? null;
   const themeKey = `${theme} ${systemDark}`;
-  useKeys({ '1': () => setView('lab'), '2': () => setView('compare'), '3': () => setView('operator') });
+  useKeys({
+    '1': () => setView('lab'),
+    '2': () => setView('compare'),
+    '3': () => setView('spec'),
+    '4': () => setView('operator'),
+  });
   const banners = (
     <>
       <CheckBanner check={cluster?.check ?? null} />
@@ -65,11 +74,15 @@ export function App({ store }: { readonly store: RunStore }) {
             onFault={acts.onFault}
           />
           {view === 'operator' ? <PastNotice /> : null}
-          <main className={view === 'operator' ? 'page' : 'lab-page'} data-offline={isLost}>
+          <main className={pageClasses[view]} data-offline={isLost}>
             {view === 'compare' ? null : banners}
             {view === 'compare' ? (
               <Suspense fallback={null}>
                 <CompareView themeKey={themeKey} showToast={showToast} />
+              </Suspense>
+            ) : view === 'spec' ? (
+              <Suspense fallback={<p className="empty">The specifications are loaded…</p>}>
+                <SpecView />
               </Suspense>
             ) : cluster === null ? (
               <Waiting lost={isLost} />

@@ -9,6 +9,7 @@ import { addressWith, viewInAddress } from './components/use-view.ts';
 import { liveSource } from './live/live-source.ts';
 import { openChoice, type RunChoice } from './run/run-choice.ts';
 import { startSimulator } from './run/start-simulator.ts';
+import { addressOfPlace, readSpecPlace } from './spec/spec-address.ts';
 import { ChoiceProvider } from './views/source-menu.tsx';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -29,7 +30,8 @@ const choice = openChoice({
       const view = viewInAddress();
       const next = hash === '' && view === 'lab' ? '' : addressWith(hash, view);
       const full = addressWithScenario(next, scenarioInAddress());
-      history.replaceState(null, '', full === '' ? location.pathname : full);
+      const placed = view === 'spec' ? addressOfPlace(full, readSpecPlace(location.hash)) : full;
+      history.replaceState(null, '', placed === '' ? location.pathname : placed);
     },
     onChange: (listener) => window.addEventListener('hashchange', listener),
   },

@@ -8,10 +8,11 @@ import { asSet, compile, compileCondition } from './compile.ts';
 import { letScope } from './compile-let.ts';
 import { equal } from './equality.ts';
 import { levelOf } from './level.ts';
-import { newFrame, type Frame, type Machine, type State } from './machine.ts';
-import type { Level, Scope } from './scope.ts';
+import { newFrame, type Evaluate, type Frame, type Machine, type State } from './machine.ts';
+import { newSlot, type Binding, type Level, type Scope } from './scope.ts';
 import type { Definition, Expression } from './syntax.ts';
 import { TlaError } from './tla-error.ts';
+import { following, type Trail } from './trail.ts';
 import type { Value } from './value.ts';
 
 /** Calls `then` with each way to satisfy it, the variables being what that says. */
@@ -25,6 +26,8 @@ export interface Making {
   readonly variableOf: (expression: Expression, scope: Scope) => number | null;
   readonly made: (machine: Machine) => State;
   readonly acts: Map<Definition, Map<string, { act: Act; size: () => number }>>;
+  /** The actions that are being taken, if somebody wants to know. */
+  readonly trail: Trail | null;
 }
 
 function variableOf(expression: Expression, scope: Scope): number | null {
@@ -32,7 +35,8 @@ function variableOf(expression: Expression, scope: Scope): number | null {
   return scope.compilation.variables.get(expression.name) ?? null;
 }
 
-export const makingNext = (): Making => ({
+export const makingNext = (trail: Trail | null = null): Making => ({
+  trail,
   level: 2,
   variableOf: (expression, scope) =>
     expression.kind === 'primed' ? variableOf(expression.operand, scope) : null,
@@ -41,6 +45,7 @@ export const makingNext = (): Making => ({
 });
 
 export const makingFirst = (): Making => ({
+  trail: null,
   level: 1,
   variableOf,
   made: ({ state }) => state,
@@ -214,17 +219,63 @@ function variablesIn(expression: Expression, scope: Scope): number[] {
 /** The use of an operator that is an action itself. */
 function compileUse(expression: Expression & { kind: 'apply' }, scope: Scope, making: Making): Act {
   const { name, place } = expression;
+  const binding = scope.names.get(name);
+  if (binding?.kind === 'let' && binding.definition.parameters.length === 0)
+    return compileAction(binding.definition.body, binding.scope(), making);
   const definition = scope.names.has(name) ? undefined : scope.compilation.program.definitions.get(name);
   if (definition === undefined) return condition(expression, scope);
   if (expression.operands.length !== definition.parameters.length)
     throw new TlaError(`${name} has ${expression.operands.length} operands`, place);
+  if (expression.operands.some((operand) => levelOf(operand, scope) === 2))
+    return compileInPlace(expression, definition, scope, making);
   const operands = expression.operands.map((operand) => compile(operand, scope));
   const ofState = expression.operands.map((operand) => levelOf(operand, scope) > 0);
   const used = actOf(definition, scope, ofState, making);
   return (frame, go) => {
     const inner: Frame = newFrame(used.size());
     for (let i = 0; i < operands.length; i++) inner[i + 1] = operands[i]!(frame);
-    used.act(inner, go);
+    if (making.trail === null) used.act(inner, go);
+    else
+      following(
+        making.trail,
+        { definition, operands: inner.slice(1, operands.length + 1) as Value[] },
+        go,
+        (then) => used.act(inner, then),
+      );
+  };
+}
+
+/** An operator that is given an action: its body stands where it is used. */
+function compileInPlace(
+  expression: Expression & { kind: 'apply' },
+  definition: Definition,
+  scope: Scope,
+  making: Making,
+): Act {
+  const names = new Map<string, Binding>();
+  const values: { readonly slot: number; readonly value: (frame: Frame) => Value }[] = [];
+  for (const [index, operand] of expression.operands.entries()) {
+    const name = definition.parameters[index]!;
+    const level = levelOf(operand, scope);
+    if (level === 2) {
+      const action: Definition = { name, parameters: [], body: operand, place: operand.place };
+      names.set(name, {
+        kind: 'let',
+        definition: action,
+        scope: () => scope,
+        found: [],
+        compiled: new Map(),
+      });
+    } else {
+      const slot = newSlot(scope);
+      names.set(name, { kind: 'value', routine: scope.routine, slot, isOfState: level > 0 });
+      values.push({ slot, value: compile(operand, scope) });
+    }
+  }
+  const body = compileAction(definition.body, { ...scope, names }, making);
+  return (frame, go) => {
+    for (const { slot, value } of values) frame[slot] = value(frame);
+    body(frame, go);
   };
 }
 
@@ -247,4 +298,23 @@ function actOf(
   known.set(key, used);
   used.act = compileAction(definition.body, made.scope, making);
   return used;
+}
+
+/** Whether any state may come next by it. */
+export function compileEnabled(expression: Expression, scope: Scope): Evaluate {
+  if (scope.isPrimed) throw new TlaError('ENABLED of a next state is not evaluated', expression.place);
+  const { machine } = scope.compilation;
+  const act = compileAction(expression, scope, makingNext());
+  return (frame) => {
+    const { next } = machine;
+    machine.next = newFrame(machine.state.length) as State;
+    machine.epoch++;
+    let isEnabled = false;
+    act(frame, () => {
+      isEnabled = true;
+    });
+    machine.next = next;
+    machine.epoch++;
+    return isEnabled;
+  };
 }

@@ -1,4 +1,5 @@
 /** Compiles expressions to closures that evaluate them. */
+import { compileEnabled } from './compile-action.ts';
 import { compileApply } from './compile-apply.ts';
 import {
   compileChoose,
@@ -10,6 +11,7 @@ import {
 import { compileExcept } from './compile-except.ts';
 import { compileInfix } from './compile-infix.ts';
 import { compileLet } from './compile-let.ts';
+import { FunctionSet } from './function-sets.ts';
 import { applied, asFunction, domainOf } from './functions.ts';
 import type { Evaluate } from './machine.ts';
 import { readSlot, type Scope } from './scope.ts';
@@ -103,9 +105,21 @@ export function compile(expression: Expression, scope: Scope): Evaluate {
       return compileRecord(expression.fields, scope, place);
     case 'except':
       return compileExcept(expression, scope);
-    case 'records':
-    case 'functions':
-      throw new TlaError('a set of records or functions is not evaluated', place);
+    case 'records': {
+      const fields = expression.fields.map(({ name, value }) => ({ name, set: of(value) }));
+      return (frame) => {
+        const ranges = new Map(fields.map(({ name, set }) => [name, asSet(set(frame), place)]));
+        return new FunctionSet(ListedSet.of([...ranges.keys()]), (at) => ranges.get(at as string)!, true);
+      };
+    }
+    case 'functions': {
+      const domain = of(expression.domain);
+      const range = of(expression.range);
+      return (frame) => {
+        const values = asSet(range(frame), place);
+        return new FunctionSet(asSet(domain(frame), place), () => values, false);
+      };
+    }
     case 'temporal':
     case 'ofInstance':
       throw new TlaError('what is temporal, or of an instance, is not evaluated', place);
@@ -198,6 +212,7 @@ function compilePrefix(expression: Expression & { kind: 'prefix' }, scope: Scope
     const condition = compileCondition(operand, scope);
     return (frame) => !condition(frame);
   }
+  if (operator === 'ENABLED') return compileEnabled(operand, scope);
   if (operator === 'UNCHANGED' || operator === '[]' || operator === '<>')
     throw new TlaError(`${operator} is not evaluated here`, place);
   const evaluate = compile(operand, scope);

@@ -1,13 +1,15 @@
 /** When two values are equal, and numbers that are equal for equal values. */
 import type { SetValue } from './set-value.ts';
 import { TlaError } from './tla-error.ts';
-import { isSet, type Mapping, type Record, type Sequence, type Value } from './value.ts';
+import { isSet, type Mapping, ModelValue, type Record, type Sequence, type Value } from './value.ts';
 
 /** @throws TlaError if it is not defined whether they are: a number and a string, say */
 export function equal(a: Value, b: Value): boolean {
   if (a === b) return true;
+  if (typeof a !== typeof b && (a instanceof ModelValue || b instanceof ModelValue)) return false;
   if (typeof a !== typeof b) throw new TlaError(`a ${typeof a} is compared with a ${typeof b}`);
   if (typeof a !== 'object' || typeof b !== 'object') return false;
+  if (a.kind === 'model' || b.kind === 'model') return false;
   if (isSet(a) !== isSet(b)) throw new TlaError('a set is compared with a function');
   if (isSet(a)) return isSet(b) && equalSets(a, b);
   if (isSet(b) || a.kind !== b.kind) return false;
@@ -64,6 +66,8 @@ function hashOfText(text: string): number {
 function hashOfParts(value: Exclude<Value, number | string | boolean>): number {
   if (isSet(value)) return hashOfAll(value);
   switch (value.kind) {
+    case 'model':
+      return mix(23, hashOfText(value.name));
     case 'sequence': {
       let hash = value.first;
       for (const item of value.items) hash = mix(hash, hashOf(item));

@@ -24,6 +24,9 @@ export interface CompiledModel {
 
 /** Compiling takes longer than running a small model: one that is run with other data each time is compiled once. @throws TlaError if something cannot be evaluated */
 export function compileModel(source: ProgramSource): CompiledModel {
+  const { properties, constraints, actionConstraints } = source.config;
+  const [unread] = [...properties, ...constraints, ...actionConstraints];
+  if (unread !== undefined) throw new TlaError(`${unread}: properties and constraints are not looked at`);
   let printed: Value[] = [];
   const program = programOf(source);
   const machine: Machine = {
@@ -132,7 +135,7 @@ function modelOf(program: Program, { config }: ProgramSource, machine: Machine):
   };
 }
 
-function topScope(program: Program, machine: Machine): Scope {
+export function topScope(program: Program, machine: Machine): Scope {
   const compilation: Compilation = {
     program,
     machine,
@@ -144,7 +147,7 @@ function topScope(program: Program, machine: Machine): Scope {
   return { compilation, routine: { depth: 0, size: 1 }, names: new Map(), isPrimed: false, current: null };
 }
 
-function bodyOf(name: string, program: Program): Expression {
+export function bodyOf(name: string, program: Program): Expression {
   const definition = program.definitions.get(name);
   if (definition === undefined) throw new TlaError(`the configuration names ${name}, which is not defined`);
   if (definition.parameters.length > 0) throw new TlaError(`${name} has parameters`, definition.place);
@@ -152,7 +155,7 @@ function bodyOf(name: string, program: Program): Expression {
 }
 
 /** `Init /\ [][Next]_vars`, and nothing else. */
-function readSpecification(body: Expression): { first: Expression; next: Expression } {
+export function readSpecification(body: Expression): { first: Expression; next: Expression } {
   const parts = body.kind === 'list' ? body.items : body.kind === 'infix' ? [body.left, body.right] : [];
   const [first, always, ...more] = parts;
   const isAnd = (body.kind === 'list' || body.kind === 'infix') && body.operator === '/\\';

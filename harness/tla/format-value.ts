@@ -8,6 +8,8 @@ export function formatValue(value: Value): string {
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
   if (isSet(value)) return `{${value.sorted().map(formatValue).join(', ')}}`;
   switch (value.kind) {
+    case 'model':
+      return value.name;
     case 'record':
       return `[${value.shape.names.map((name, i) => `${name} |-> ${formatValue(value.values[i]!)}`).join(', ')}]`;
     case 'sequence':

@@ -2,13 +2,13 @@
 import { equal } from './equality.ts';
 import { Interval, ListedSet, type SetValue } from './set-value.ts';
 import { TlaError } from './tla-error.ts';
-import { isSet, Mapping, Record, recordOf, Sequence, type Value } from './value.ts';
+import { isSet, Mapping, ModelValue, Record, recordOf, Sequence, type Value } from './value.ts';
 
 export type FunctionValue = Sequence | Record | Mapping;
 
 /** @throws TlaError if it is none */
 export function asFunction(value: Value): FunctionValue {
-  if (typeof value === 'object' && !isSet(value)) return value;
+  if (typeof value === 'object' && !isSet(value) && !(value instanceof ModelValue)) return value;
   throw new TlaError(`${typeof value === 'object' ? 'a set' : JSON.stringify(value)} is no function`);
 }
 

@@ -18,6 +18,7 @@ export function levelOf(expression: Expression, scope: Scope): Level {
     case 'apply':
       return max(ofName(expression.name, scope), ...expression.operands.map(of));
     case 'prefix':
+      if (expression.operator === 'ENABLED') return 1;
       return expression.operator === 'UNCHANGED' ? 2 : of(expression.operand);
     case 'primed':
       return of(expression.operand) === 0 ? 0 : 2;

@@ -1,12 +1,12 @@
 /**
  * One order of all values: which element of a set CHOOSE takes, and in which order the elements of a set are looked at.
  *
- * It is TLC's for what specifications compare: numbers, strings, booleans, tuples, records, and sets of those.
+ * It is TLC's for what specifications compare: numbers, strings, booleans, tuples, records, and sets of those. Model values come in the order of their names; in TLC, in that in which it met them.
  */
-import { isSet, type Mapping, type Record, type Sequence, type Value } from './value.ts';
+import { isSet, type Mapping, type ModelValue, type Record, type Sequence, type Value } from './value.ts';
 
 /** Values that TLC does not compare come in this order. */
-const kinds = ['boolean', 'number', 'string', 'sequence', 'record', 'mapping', 'set'] as const;
+const kinds = ['boolean', 'number', 'string', 'model', 'sequence', 'record', 'mapping', 'set'] as const;
 
 const rank = (value: Value): number =>
   kinds.indexOf(typeof value === 'object' ? value.kind : (typeof value as 'number'));
@@ -19,6 +19,8 @@ export function compare(a: Value, b: Value): number {
   if (typeof a !== 'object' || typeof b !== 'object') return Number(a) - Number(b);
   if (isSet(a)) return isSet(b) ? compareItems(a.sorted(), b.sorted()) : 1;
   switch (a.kind) {
+    case 'model':
+      return a.name < (b as ModelValue).name ? -1 : 1;
     case 'sequence': {
       const { first, items } = b as Sequence;
       return a.items.length - items.length || a.first - first || compareItems(a.items, items);

@@ -58,6 +58,7 @@ const prefixes: Readonly<Record<Prefix, number>> = {
   '<>': 4,
   '~': 4,
   UNCHANGED: 4,
+  ENABLED: 4,
   SUBSET: 8,
   UNION: 8,
   DOMAIN: 9,
@@ -190,6 +191,10 @@ function parseSymbol(reader: TokenReader, symbol: string, place: Place): Express
 }
 
 function parseWord(reader: TokenReader, word: string, place: Place): Expression {
+  if (word === 'BOOLEAN') {
+    const items = [false, true].map((value): Expression => ({ kind: 'boolean', value, place }));
+    return { kind: 'set', items, place };
+  }
   if (word === 'TRUE' || word === 'FALSE') return { kind: 'boolean', value: word === 'TRUE', place };
   if (word === 'IF') return parseIf(reader, place);
   if (word === 'CASE') return parseCase(reader, place);

@@ -3,13 +3,15 @@
  *
  * It makes the values at once, without a syntax tree.
  */
+import { equal } from './equality.ts';
 import { functionOn } from './functions.ts';
-import { ListedSet } from './set-value.ts';
+import { Interval, ListedSet } from './set-value.ts';
 import { TlaError } from './tla-error.ts';
-import { recordOf, Sequence, type Value } from './value.ts';
+import { ModelValue, recordOf, Sequence, type Value } from './value.ts';
 
 interface Cursor {
   readonly text: string;
+  readonly namesModelValues: boolean;
   at: number;
 }
 
@@ -17,12 +19,20 @@ const NUMBER = /-?\d+/y;
 const NAME = /[A-Za-z]\w*/y;
 const STRING = /"((?:[^"\\]|\\.)*)"/y;
 
+/** As a configuration, or a state that TLC printed, has it: a name of its own is a model value. @throws TlaError at what is no value */
+export function readPrintedValue(text: string): Value {
+  return readAll({ text, at: 0, namesModelValues: true });
+}
+
 /** @throws TlaError at what is no value */
 export function readLiteral(text: string): Value {
-  const cursor = { text, at: 0 };
+  return readAll({ text, at: 0, namesModelValues: false });
+}
+
+function readAll(cursor: Cursor): Value {
   const value = readValue(cursor);
   skipSpace(cursor);
-  if (cursor.at < text.length) throw unexpected(cursor);
+  if (cursor.at < cursor.text.length) throw unexpected(cursor);
   return value;
 }
 
@@ -43,15 +53,23 @@ function readValue(cursor: Cursor): Value {
       return readFunction(cursor);
     case '"':
       return matched(cursor, STRING)[1]!.replaceAll(/\\(.)/g, '$1');
-    case 'T':
-      expectText(cursor, 'TRUE');
-      return true;
-    case 'F':
-      expectText(cursor, 'FALSE');
-      return false;
     default:
-      return Number(matched(cursor, NUMBER)[0]);
+      return readWord(cursor);
   }
+}
+
+/** A number, an interval of them, or a name. */
+function readWord(cursor: Cursor): Value {
+  NAME.lastIndex = cursor.at;
+  if (!NAME.test(cursor.text)) {
+    const first = Number(matched(cursor, NUMBER)[0]);
+    return takeText(cursor, '..') ? new Interval(first, Number(matched(cursor, NUMBER)[0])) : first;
+  }
+  const at = cursor.at;
+  const [name] = matched(cursor, NAME);
+  if (name === 'TRUE' || name === 'FALSE') return name === 'TRUE';
+  if (cursor.namesModelValues) return ModelValue.of(name);
+  throw unexpected({ ...cursor, at });
 }
 
 function readItems(cursor: Cursor, close: string): Value[] {
@@ -85,7 +103,7 @@ function readFunction(cursor: Cursor): Value {
   } while (takeText(cursor, '@@'));
   expectText(cursor, ')');
   const domain = ListedSet.of(pairs.map(([argument]) => argument));
-  return functionOn(domain, (argument) => pairs.find(([one]) => one === argument)![1]);
+  return functionOn(domain, (argument) => pairs.find(([one]) => equal(one, argument))![1]);
 }
 
 function skipSpace(cursor: Cursor): void {

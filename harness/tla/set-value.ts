@@ -4,10 +4,11 @@
  * A listed set that grows shares its list, and the index to it, with the set that it grew from: what was sent before a step, and after it.
  */
 import { equal, hashOf } from './equality.ts';
+import type { FunctionSet } from './function-sets.ts';
 import { compare } from './order.ts';
 import { isSet, Sequence, type Value } from './value.ts';
 
-export type SetValue = ListedSet | Interval | PowerSet | Product;
+export type SetValue = ListedSet | Interval | PowerSet | Product | FunctionSet;
 
 /** More cannot be listed. */
 const ELEMENTS_MAX = 1_000_000;
@@ -117,7 +118,7 @@ function addToIndex(index: Map<number, number | number[]>, value: Value, place: 
   else there.push(place);
 }
 
-abstract class ComputedSet {
+export abstract class ComputedSet {
   readonly kind = 'set';
   abstract readonly size: number;
   hash = 0;

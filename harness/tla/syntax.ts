@@ -34,7 +34,7 @@ export type Infix =
   | '\\o'
   | '\\X';
 
-export type Prefix = '~' | '-' | 'SUBSET' | 'UNION' | 'DOMAIN' | 'UNCHANGED' | '[]' | '<>';
+export type Prefix = '~' | '-' | 'SUBSET' | 'UNION' | 'DOMAIN' | 'UNCHANGED' | 'ENABLED' | '[]' | '<>';
 
 /** `names`: more than one are the parts of a tuple. */
 export interface Bound {

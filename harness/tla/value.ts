@@ -6,7 +6,27 @@
  */
 import type { SetValue } from './set-value.ts';
 
-export type Value = number | string | boolean | Sequence | Record | Mapping | SetValue;
+export type Value = number | string | boolean | ModelValue | Sequence | Record | Mapping | SetValue;
+
+/** What a model's configuration names without saying what it is, as `Replicas = {r1, r2}` does: equal to itself, and to nothing else. There is one of each name. */
+export class ModelValue {
+  readonly kind = 'model';
+  readonly name: string;
+  hash = 0;
+
+  private constructor(name: string) {
+    this.name = name;
+  }
+
+  static of(name: string): ModelValue {
+    const known = modelValues.get(name) ?? new ModelValue(name);
+    modelValues.set(name, known);
+    return known;
+  }
+}
+
+/** As many as the models that are looked at name. */
+const modelValues = new Map<string, ModelValue>();
 
 /** A function on `first..first + items.length - 1`; a sequence if `first` is 1. */
 export class Sequence {

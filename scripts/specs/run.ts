@@ -26,6 +26,7 @@ import {
   type SizeChoice,
   selectModels,
 } from './manifest.ts';
+import { mapBounded } from './map-bounded.ts';
 import { runModel } from './run-model.ts';
 import { endOnSignals, ensureTlc, parseModules, SPECS_DIR } from './tlc.ts';
 import { differences, formatTable, type Row } from './verdict.ts';
@@ -78,25 +79,6 @@ function readOptions(argv: readonly string[]): Options | 'help' {
   if (part === null) throw new Error(`--part ${values.part} is not K/N, of which K is a number from 1 to N`);
   const { size, only, bugs, changed, note, verbose } = values;
   return { size, only, bugs, changed, note, part, workers, verbose };
-}
-
-/** Runs `work` on every item, at most `limit` at a time, and keeps the order. */
-async function mapBounded<T, R>(
-  items: readonly T[],
-  limit: number,
-  work: (item: T) => Promise<R>,
-): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    while (next < items.length) {
-      const index = next++;
-      const item = items[index];
-      if (item !== undefined) results[index] = await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
-  return results;
 }
 
 async function parseAll(): Promise<boolean> {

@@ -1,19 +1,19 @@
-/** Which view of the page is shown, as the address says: `#lab`, `#compare`, `#operator`; where it names a simulated run, too, `#sim?...&view=operator`. */
+/** Which view of the page is shown, as the address says: `#lab`, `#compare`, `#spec`, `#operator`; where it names a simulated run, too, `#sim?...&view=operator`. */
 import { useEffect, useState } from 'react';
 
-const views = ['lab', 'compare', 'operator'] as const;
+const views = ['lab', 'compare', 'spec', 'operator'] as const;
 
 export type PageView = (typeof views)[number];
 
 export function viewInAddress(): PageView {
-  const [, alone, named] = /^#(\w+)$|[?&]view=(\w+)/.exec(location.hash) ?? [];
-  return views.find((view) => view === (alone ?? named)) ?? 'lab';
+  const named = /[?&]view=(\w+)/.exec(location.hash) ?? /^#(\w+)/.exec(location.hash);
+  return views.find((view) => view === named?.[1]) ?? 'lab';
 }
 
 /** The same address, with this view. */
 export function addressWith(hash: string, view: PageView): string {
   if (!hash.startsWith('#sim?')) return `#${view}`;
-  const run = hash.replace(/&view=\w*/g, '');
+  const run = hash.replace(/&(?:view|model|step)=[\w-]*/g, '');
   return view === 'lab' ? run : `${run}&view=${view}`;
 }
 

@@ -39,6 +39,7 @@ const themeIcons: Readonly<Record<Theme, IconName>> = { system: 'screen', light:
 const views = [
   { value: 'lab', label: 'Lab', testId: 'view-lab' },
   { value: 'compare', label: 'Compare', testId: 'view-compare' },
+  { value: 'spec', label: 'Spec', testId: 'view-spec' },
   { value: 'operator', label: 'Operator', testId: 'view-operator' },
 ] as const;
 
