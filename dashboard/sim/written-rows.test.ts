@@ -67,3 +67,21 @@ it('says of a replica that is away that it was not asked, and asks it when it is
   expect(at(status)).toMatchObject({ missing: 0, problem: null });
   expect(status.lost).toBe(0);
 });
+
+it('does not look for what was acknowledged at one that has yet to apply it, though whoever knew that it was chosen is gone', async () => {
+  const leader = group.serving()!;
+  await write(20);
+  rows.look();
+  await group.time.pass(500);
+  await write(1);
+  leader.crash();
+  // The others have voted for it, and learn that it is chosen only by the next leader.
+  for (let n = 0; n < 40; n += 1) {
+    rows.look();
+    const { lost } = rows.status({ isRunning: true, clients: 1, perSecond: 1, readShare: 0 });
+    expect(lost).toBe(0);
+    await group.time.pass(100);
+  }
+  expect(group.serving()?.id).not.toBe(leader.id);
+  expect((await looked()).lost).toBe(0);
+});

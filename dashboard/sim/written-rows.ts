@@ -24,6 +24,8 @@ export class WrittenRows {
   private readonly conscience = new Conscience(0, rowsMax);
   private readonly pending = new Map<ReplicaId, PendingLook>();
   private newest = 0;
+  /** Known to be chosen by anybody when a client was told, or since: whoever knew it may be gone when the others are looked into. */
+  private chosen = 0;
   /** By the row, when its client was told. Of as many rows as are judged. */
   private readonly acknowledgedAtMs = new Map<number, number>();
   private firstLost: LoadFinding | null = null;
@@ -43,10 +45,17 @@ export class WrittenRows {
     const outcome = outcomeOf(end);
     this.conscience.ends(id, outcome);
     if (outcome !== 'acknowledged') return;
+    this.hearChosen();
     this.acknowledgedAtMs.set(id, this.group.time.nowMs());
     if (this.acknowledgedAtMs.size <= rowsMax) return;
     const [oldest] = this.acknowledgedAtMs.keys();
     this.acknowledgedAtMs.delete(oldest!);
+  }
+
+  private hearChosen(): void {
+    const { group } = this;
+    const known = group.ids.map((id) => group.member(id).replica?.status(0).commitPoint ?? 0);
+    this.chosen = Math.max(this.chosen, ...known);
   }
 
   read(end: TransactionEnd): void {
@@ -57,11 +66,10 @@ export class WrittenRows {
   look(): void {
     const { ids } = this.group;
     for (const id of ids) this.lookInto(id);
-    const commitPoint = Math.max(
-      ...ids.map((id) => this.group.member(id).replica?.status(0).commitPoint ?? 0),
-    );
+    this.hearChosen();
     for (const id of ids)
-      if (!this.pending.has(id)) this.pending.set(id, { look: this.conscience.look(), commitPoint });
+      if (!this.pending.has(id))
+        this.pending.set(id, { look: this.conscience.look(), commitPoint: this.chosen });
   }
 
   private lookInto(id: ReplicaId): void {

@@ -35,8 +35,7 @@ export function RuleText({ rule }: { readonly rule: Rule }) {
         )}
       </figcaption>
       {found === null ? null : (
-        // Long lines are scrolled sideways, by the keyboard as well.
-        <pre tabIndex={0} aria-label={`${rule.name} in ${found.file}`}>
+        <pre>
           {found.text}
           {found.isCut ? '\n  …' : ''}
         </pre>

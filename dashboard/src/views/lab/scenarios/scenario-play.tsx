@@ -40,7 +40,7 @@ export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: Sc
             <Said key={one.title} said={one} />
           ))}
           {isOver ? null : (
-            <li className="scenario-now" aria-current="step">
+            <li key={`chapter ${chapter}`} ref={bringIntoView} className="scenario-now" aria-current="step">
               <h3>
                 <span className="num">
                   {chapter + 1} of {scenario.chapters.length}
@@ -105,6 +105,11 @@ export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: Sc
   );
 }
 
+/** What is spoken of now, from its head on. */
+function bringIntoView(element: HTMLElement | null): void {
+  element?.closest('.scenarios-body')?.scrollTo({ top: element.offsetTop - 14 });
+}
+
 function textOf({ question }: Play, choice: string | null): string {
   return question.choices.find(({ id }) => id === choice)?.text ?? 'none of these';
 }
@@ -117,7 +122,7 @@ function Said({ said: { title, caption, atMs } }: { readonly said: SaidChapter }
       <details>
         <summary>{title}</summary>
         <p>{caption}</p>
-        <Button tone="plain" icon="history" onClick={() => store.standAt(atMs)}>
+        <Button tone="plain" icon="history" data-testid="scenario-look" onClick={() => store.standAt(atMs)}>
           Look at that moment
         </Button>
       </details>
@@ -168,14 +173,14 @@ function Answered({ play, answer }: { readonly play: Play; readonly answer: Answ
   const isRight = answer.choice === play.guess;
   return (
     <section
+      ref={bringIntoView}
       className="scenario-answer"
       data-testid="scenario-answer"
       data-right={isRight}
       data-choice={answer.choice ?? ''}
     >
-      <h3>
-        {isRight ? 'So it was' : 'It was otherwise'}: {textOf(play, answer.choice)}
-      </h3>
+      <p className="scenario-verdict">{isRight ? 'As you said' : 'Not as you said'}</p>
+      <h3>{textOf(play, answer.choice)}</h3>
       <p>
         <strong>{answer.happened}</strong> {answer.why}
       </p>
