@@ -4,12 +4,15 @@
 import type { Activity, EndSessionRequest } from '../../../server/src/api/activity.ts';
 import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
+import type { BackupsStatus, ReplicaChangeRequest } from '../../../server/src/api/replica-changes.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type {
   ActivityOutcome,
   ApiError,
+  BackupsOutcome,
   FaultOutcome,
+  ReplicaOutcome,
   RunRequests,
   SlotOutcome,
   SqlOutcome,
@@ -25,6 +28,8 @@ const verifyMs = 32 * 60_000;
 const slotMs = 10_000;
 const loadMs = 10_000;
 const activityMs = 6000;
+/** The leader waits for a change to be chosen, and a replica for its end. */
+const replicasMs = 60_000;
 
 const noServer: ApiError = { code: 'noServer', message: 'The server does not answer.' };
 const noSense: ApiError = { code: 'badAnswer', message: 'The server gave an answer that makes no sense.' };
@@ -131,6 +136,29 @@ async function postEndSession(replica: string, request: EndSessionRequest): Prom
   return error === null ? { ok: true } : { ok: false, error };
 }
 
+async function postReplicas(request: ReplicaChangeRequest): Promise<ReplicaOutcome> {
+  const answer = await ask('/api/replicas', { body: request, timeoutMs: replicasMs });
+  const error = errorIn(answer);
+  if (error !== null) return { ok: false, error };
+  const { replica, message } = answer as { readonly replica?: unknown; readonly message?: unknown };
+  return typeof replica === 'string' && typeof message === 'string'
+    ? { ok: true, replica, message }
+    : { ok: false, error: noSense };
+}
+
+async function askBackups(take: boolean): Promise<BackupsOutcome> {
+  if (take) {
+    const error = errorIn(await ask('/api/backups', { body: {}, timeoutMs: loadMs }));
+    if (error !== null) return { ok: false, error };
+  }
+  const answer = await ask('/api/backups', { timeoutMs: loadMs });
+  const error = errorIn(answer);
+  if (error !== null) return { ok: false, error };
+  return typeof answer === 'object' && answer !== null && 'running' in answer
+    ? { ok: true, status: answer as BackupsStatus }
+    : { ok: false, error: noSense };
+}
+
 export const serverRequests: RunRequests = {
   fault: postFault,
   sql: runSql,
@@ -138,6 +166,8 @@ export const serverRequests: RunRequests = {
   slot: getSlot,
   verify: postVerify,
   load: postLoad,
+  changeReplicas: postReplicas,
+  backups: askBackups,
   activity: getActivity,
   endSession: postEndSession,
 };

@@ -6,6 +6,7 @@
 import type { Activity, EndSessionRequest } from '../../../server/src/api/activity.ts';
 import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
+import type { BackupsStatus, ReplicaChangeRequest } from '../../../server/src/api/replica-changes.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 
@@ -32,6 +33,14 @@ export type ActivityOutcome =
   | { readonly ok: true; readonly activity: Activity }
   | { readonly ok: false; readonly error: ApiError };
 
+export type ReplicaOutcome =
+  | { readonly ok: true; readonly replica: string; readonly message: string }
+  | { readonly ok: false; readonly error: ApiError };
+
+export type BackupsOutcome =
+  | { readonly ok: true; readonly status: BackupsStatus }
+  | { readonly ok: false; readonly error: ApiError };
+
 export interface RunRequests {
   /** `signal` gives it up: whoever has not begun with it by then leaves it. */
   fault(request: FaultRequest, signal?: AbortSignal): Promise<FaultOutcome>;
@@ -42,6 +51,10 @@ export interface RunRequests {
   slot(slot: number, signal: AbortSignal): Promise<SlotOutcome>;
   /** How much the run's own clients ask for; missing: it has none that heed it. */
   load?(settings: LoadSettings): Promise<FaultOutcome>;
+  /** A replica comes or goes; missing: the run's replicas are fixed. */
+  changeReplicas?(request: ReplicaChangeRequest): Promise<ReplicaOutcome>;
+  /** `take`: begins one. Missing: there is nothing to back up. */
+  backups?(take: boolean): Promise<BackupsOutcome>;
   /** What a replica's PostgreSQL is at; missing: the run has no PostgreSQL. */
   activity?(replica: string, signal: AbortSignal): Promise<ActivityOutcome>;
   /** Of a client at that replica. */

@@ -13,7 +13,7 @@ import { Latency, Throughput } from './charts.tsx';
 import { EventList } from './event-list.tsx';
 import { LinkEditor } from './link-editor.tsx';
 import { LogStrips } from './log-strips.tsx';
-import { Members } from './members.tsx';
+import { Members } from './members/members.tsx';
 import { OpenTransactions } from './open-transactions.tsx';
 import { ReplicaCard } from './replica-card.tsx';
 import { SqlConsole } from './sql/sql-console.tsx';

@@ -18,6 +18,8 @@ import { runMembers } from './admin/members-command.ts';
 import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
 import { runVerify } from './admin/verify-command.ts';
 import { tableOf } from '../demo/cluster-report.ts';
+import type { BackUp } from '../demo/demo-backups.ts';
+import { demoHost } from '../demo/layout.ts';
 import { packageRoot } from '../demo/dashboard-build.ts';
 import type { ReplicaCommand } from '../demo/replica-process.ts';
 import { runDemo } from '../demo/run-demo.ts';
@@ -31,6 +33,15 @@ export interface ReplicaMaker extends Founding {
   readonly start: StartReplica;
 }
 
+/** For the page of a demo, by its own server. */
+const backUpDemo: BackUp = ({ port, headers, file }, onBytes) =>
+  runBackup(
+    { kind: 'demo', id: null, host: demoHost, port, headers, tls: null, verifyMinutes: 0 },
+    file,
+    false,
+    { update: onBytes, clear: () => undefined },
+  );
+
 /** `argv` as in process.argv. Returns the exit code; throws nothing. */
 export async function runCli(argv: readonly string[], maker: ReplicaMaker): Promise<ExitCode> {
   const print = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -38,7 +49,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
   const commands: Commands = {
     async demo({ dashboard, load, ...options }) {
       const command = replicaCommand(argv[1] ?? '');
-      code = await runDemo({ options, dashboard, load, command, found: maker.found });
+      code = await runDemo({ options, dashboard, load, command, found: maker.found, backUp: backUpDemo });
     },
     async serve(configFile) {
       code = await serve(configFile, maker.start);

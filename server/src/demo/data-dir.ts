@@ -36,7 +36,10 @@ const clusterSchema = z.strictObject({
   version: z.literal(dirVersion),
   /** The group was founded, on its first replica. One that has no log from then on has lost it. */
   founded: z.boolean(),
+  /** The highest number that a replica has or had. */
   replicas: z.int().min(1).max(9),
+  /** Those of them that were removed. */
+  absent: z.array(z.string()).default([]),
   /** Of the first replica, for SQL clients; null: of a directory that was made before it was kept here. */
   port: z.int().nullable().default(null),
   logStore: demoStoreSchema.default(segmentStore),
@@ -136,9 +139,10 @@ async function openCluster(
     const cluster = clusterSchema.safeParse(found);
     if (!cluster.success)
       throw new CliError(`${file} is not what a demo wrote. Use another directory (--data-dir).`);
-    if (replicas !== null && replicas !== cluster.data.replicas) {
+    const count = cluster.data.replicas - cluster.data.absent.length;
+    if (replicas !== null && replicas !== count) {
       throw new CliError(
-        `${dir} holds a cluster of ${cluster.data.replicas} replicas, and --replicas is ${replicas}. ` +
+        `${dir} holds a cluster of ${count} replicas, and --replicas is ${replicas}. ` +
           'A demo keeps its number: leave --replicas out, use another --data-dir, or delete this one.',
         exitCodes.usage,
       );
@@ -176,6 +180,7 @@ async function openCluster(
     version: dirVersion,
     founded: false,
     replicas: replicas ?? 3,
+    absent: [],
     port: port ?? defaultPort,
     logStore: segmentStore,
     payload: payload ?? 'wal',
@@ -205,17 +210,34 @@ export async function noteFounded(dir: string, cluster: DemoCluster): Promise<vo
   await writeWhole(join(dir, 'demo.json'), JSON.stringify(founded, null, 2));
 }
 
+/** Which replicas there are, from now on. */
+export async function noteReplicas(dir: string, cluster: DemoCluster): Promise<void> {
+  await writeWhole(join(dir, 'demo.json'), JSON.stringify(cluster, null, 2));
+}
+
 export async function writeReplicaConfigs(
   plans: readonly ReplicaPlan[],
   options: DemoOptions,
   cluster: DemoCluster,
   fragment: ConfigFragment = () => ({}),
 ): Promise<void> {
-  for (const plan of plans) {
-    const config = { ...replicaConfigOf(plan, plans, options, cluster.clusterSecret), ...fragment(plan.id) };
-    await writeWhole(plan.configFile, `# Written by "barista demo" at every start.\n${stringify(config)}`);
-    await shortenLog(plan.logFile);
-  }
+  for (const plan of plans) await writeReplicaConfig(plan, plans, { options, cluster, fragment });
+}
+
+interface Configuring {
+  readonly options: DemoOptions;
+  readonly cluster: DemoCluster;
+  readonly fragment?: ConfigFragment | undefined;
+}
+
+export async function writeReplicaConfig(
+  plan: ReplicaPlan,
+  plans: readonly ReplicaPlan[],
+  { options, cluster, fragment = () => ({}) }: Configuring,
+): Promise<void> {
+  const config = { ...replicaConfigOf(plan, plans, options, cluster.clusterSecret), ...fragment(plan.id) };
+  await writeWhole(plan.configFile, `# Written by "barista demo" at every start.\n${stringify(config)}`);
+  await shortenLog(plan.logFile);
 }
 
 async function shortenLog(file: string): Promise<void> {

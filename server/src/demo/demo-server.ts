@@ -27,9 +27,12 @@ import { faultRequestSchema } from './fault-table.ts';
 import { demoGroup, demoHost, type ReplicaPlan } from './layout.ts';
 import type { DemoLoad } from './load/load.ts';
 import { loadSettingsSchema } from './load/load-settings.ts';
+import type { DemoBackups } from './demo-backups.ts';
 import { createLogProxy } from './log-proxy.ts';
 import { createRatesSender } from './rates-sender.ts';
 import { sqlBody } from './sql-console.ts';
+import type { ReplicaChanges } from './replica-changes.ts';
+import { createReplicaRoutes } from './replica-routes.ts';
 import { ifStillWanted } from './still-wanted.ts';
 import { createStreamHub, type StreamHub } from './stream-hub.ts';
 import type { Supervisor } from './supervisor.ts';
@@ -47,6 +50,9 @@ export interface DemoServerOptions {
   readonly clusterSecret: string;
   /** Null: behind the replicas is no PostgreSQL. */
   readonly activity?: ActivityReader | null;
+  /** Null: replicas neither come nor go, and nothing is backed up. */
+  readonly changes?: ReplicaChanges | null;
+  readonly backups?: DemoBackups | null;
   /** Null: there is none. */
   readonly load?: DemoLoad | null;
   /** Runs what is typed into the console, through this replica. */
@@ -76,6 +82,9 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
       load?.hold(true);
     },
   });
+  supervisor.onAdded = (monitor) => {
+    if (hub.clients() > 0) monitor.streamEvents((text) => hub.broadcastEvents(text));
+  };
   const timers = [
     setInterval(() => sendCluster(hub, cluster), clusterMs),
     setInterval(createRatesSender(hub, supervisor), ratesMs),
@@ -142,6 +151,10 @@ function routes(options: DemoServerOptions): Express {
   const activity = createActivityRoutes(supervisor, options.activity ?? null);
   app.get('/api/activity/:replica', activity.read);
   app.post('/api/activity/:replica/end', express.json({ limit: '1kb' }), ifStillWanted, activity.end);
+  const replicas = createReplicaRoutes(options.changes ?? null, options.backups ?? null);
+  app.post('/api/replicas', express.json({ limit: '16kb' }), ifStillWanted, replicas.change);
+  app.get('/api/backups', replicas.backups);
+  app.post('/api/backups', ifStillWanted, replicas.takeBackup);
   app.get('/api/backup', admin.backup);
   app.use('/api', (_request, response) => {
     response.status(404).json({ error: { code: 'notFound', message: 'There is nothing here.' } });

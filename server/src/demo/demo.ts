@@ -21,10 +21,13 @@ import {
   type DemoDir,
   forgetRunning,
   noteFounded,
+  noteReplicas,
   openDemoDir,
+  writeReplicaConfig,
   writeReplicaConfigs,
   writeRunning,
 } from './data-dir.ts';
+import { type BackUp, createDemoBackups } from './demo-backups.ts';
 import type { StoreWish } from './demo-store.ts';
 import { DemoLoad } from './load/load.ts';
 import { usualLoad } from './load/load-settings.ts';
@@ -34,6 +37,7 @@ import { endProcess, replicaSignals } from './left-behind.ts';
 import { areFree, awaitFreePorts, requireFreePorts } from './ports.ts';
 import { untilServing } from './readiness.ts';
 import { createReplicaMachine } from './replica-machine.ts';
+import { askDemo, createReplicaChanges } from './replica-changes.ts';
 import type { ReplicaCommand } from './replica-process.ts';
 import { runSql } from './sql-console.ts';
 import { createReplicaMonitor } from './replica-monitor.ts';
@@ -51,6 +55,7 @@ export interface DemoSetup {
   /** Founds the group of a new data directory. */
   readonly found: Founding['found'];
   readonly configFragment?: ConfigFragment;
+  readonly backUp: BackUp;
   readonly say: (line: string) => void;
   readonly logger: Logger;
   /** False: serve no dashboard files, only the API. */
@@ -77,6 +82,7 @@ export async function startDemo(setup: DemoSetup, signal?: AbortSignal): Promise
   const options: DemoOptions = {
     ...setup.options,
     replicas: cluster.replicas,
+    absent: cluster.absent,
     port: cluster.port,
     logStore: cluster.logStore,
     thriftPort: setup.options.thriftPort ?? (await usualThriftPort(cluster, setup.say)),
@@ -162,22 +168,52 @@ async function launch(
     ? startChecker({ ...checking(options, plans), cluster: () => supervisor.cluster() })
     : null;
   if (checker !== null) undo.push(() => checker.stop());
-  const load = setup.load ? new DemoLoad({ plans, payload: options.payload, settings: usualLoad }) : null;
+  const load = setup.load
+    ? new DemoLoad({
+        // As they are each time: replicas come and go.
+        get plans() {
+          return supervisor.plans();
+        },
+        payload: options.payload,
+        settings: usualLoad,
+      })
+    : null;
   if (load !== null) undo.push(() => load.stop());
   let dashboard: DashboardState | null = null;
+  const { dashboardPort } = options;
+  const changes = createReplicaChanges({
+    supervisor,
+    options,
+    cluster: { ...dir.cluster, founded: true },
+    askMembers: askDemo(dashboardPort),
+    areFree,
+    configure: (plan, all) =>
+      writeReplicaConfig(plan, all, { options, cluster: dir.cluster, fragment: setup.configFragment }),
+    note: (cluster) => noteReplicas(options.dataDir, cluster),
+  });
+  const { clusterSecret } = dir.cluster;
+  const backups = createDemoBackups({
+    backUp: setup.backUp,
+    dataDir: options.dataDir,
+    clusterSecret,
+    port: dashboardPort,
+    now: () => new Date(),
+  });
   const server = await startDemoServer({
     port: options.dashboardPort,
     supervisor,
     check: checker === null ? null : () => checker.status(),
     load,
     activity: createActivityReader(),
-    clusterSecret: dir.cluster.clusterSecret,
+    changes,
+    backups,
+    clusterSecret,
     runSql: ({ pgwirePort }, sql) => runSql(pgwirePort, sql),
     dashboard: () => dashboard,
     logger,
   });
   undo.push(() => closeQuietly(server));
-  say(`Starting ${options.replicas} replicas in ${options.dataDir}...`);
+  say(`Starting ${plans.length} replicas in ${options.dataDir}...`);
   await checker?.watching;
   supervisor.start();
   const build = setup.dashboard
@@ -186,7 +222,7 @@ async function launch(
         return state;
       })
     : null;
-  const planOf = (id: string): ReplicaPlan | undefined => plans.find((plan) => plan.id === id);
+  const planOf = (id: string): ReplicaPlan | undefined => supervisor.plan(id) ?? undefined;
   await untilServing(
     {
       cluster: () => supervisor.cluster(),
@@ -277,7 +313,7 @@ export function welcomeText({ supervisor, options }: RunningDemo): string {
   );
   return [
     '',
-    `${options.replicas} replicas ready:`,
+    `${replicas.length} replicas ready:`,
     ...replicas,
     '',
     `psql       psql postgresql://${user}:${password}@${demoHost}:${options.port}/${database}`,

@@ -14,7 +14,7 @@ const link = (from: ReplicaId, to: ReplicaId) => ({
 
 describe('the table of link faults', () => {
   it('adds up the faults of a link, one way only, until an amount of 0 takes one off', () => {
-    const table = createFaultTable([r1, r2, r3]);
+    const table = createFaultTable(() => [r1, r2, r3]);
     expect(table.set({ action: 'cut', from: r1, to: r2 })).toBeNull();
     expect(table.set({ action: 'delay', from: r1, to: r2, amount: 50 })).toBeNull();
     expect(table.of(r1)).toEqual([{ ...link(r1, r2), cut: true, delayMs: 50 }]);
@@ -26,7 +26,7 @@ describe('the table of link faults', () => {
   });
 
   it('isolates a replica both ways, and heals', () => {
-    const table = createFaultTable([r1, r2, r3]);
+    const table = createFaultTable(() => [r1, r2, r3]);
     table.isolate(r2);
     expect(table.of(r1)).toEqual([{ ...link(r1, r2), cut: true }]);
     expect(table.of(r2).map(({ to, cut }) => [to, cut])).toEqual([
@@ -38,7 +38,7 @@ describe('the table of link faults', () => {
   });
 
   it('refuses links that do not exist and amounts out of bounds, and keeps what it had', () => {
-    const table = createFaultTable([r1, r2]);
+    const table = createFaultTable(() => [r1, r2]);
     expect(table.set({ action: 'cut', from: r1, to: r3 })).toBe('there is no replica r3; there are r1, r2');
     expect(table.set({ action: 'cut', from: r1, to: r1 })).toMatch(/two different/);
     expect(table.set({ action: 'drop', from: r1, to: r2, amount: 2 })).toMatch(/probability/);

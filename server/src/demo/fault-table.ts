@@ -39,9 +39,12 @@ export interface FaultTable {
   /** Cuts every link to and from the replica. */
   isolate(id: ReplicaId): void;
   heal(): void;
+  /** Of a replica that is no more. */
+  forget(id: ReplicaId): void;
 }
 
-export function createFaultTable(members: readonly ReplicaId[]): FaultTable {
+/** `members`: asked each time, for they may change. */
+export function createFaultTable(members: () => readonly ReplicaId[]): FaultTable {
   const links = new Map<string, LinkFault>();
   const key = (from: ReplicaId, to: ReplicaId): string => `${from}>${to}`;
   const get = (from: ReplicaId, to: ReplicaId): LinkFault =>
@@ -60,7 +63,7 @@ export function createFaultTable(members: readonly ReplicaId[]): FaultTable {
     link: get,
     set(request) {
       const { from, to } = request;
-      for (const id of [from, to]) if (!members.includes(id)) return noReplica(id, members);
+      for (const id of [from, to]) if (!members().includes(id)) return noReplica(id, members());
       if (from === to) return `a link joins two different replicas, and ${from} is given twice`;
       const fault = change(get(from, to), request);
       const problem = faultProblem(fault);
@@ -68,13 +71,16 @@ export function createFaultTable(members: readonly ReplicaId[]): FaultTable {
       return problem;
     },
     isolate(id) {
-      for (const other of members) {
+      for (const other of members()) {
         if (other === id) continue;
         put({ ...get(id, other), cut: true });
         put({ ...get(other, id), cut: true });
       }
     },
     heal: () => links.clear(),
+    forget(id) {
+      for (const [name, { from, to }] of links) if (from === id || to === id) links.delete(name);
+    },
   };
 }
 

@@ -23,7 +23,10 @@ export type GroupCommitKind = (typeof groupCommitKinds)[number];
 
 export interface DemoOptions {
   readonly dataDir: string;
+  /** The highest number that a replica has or had. */
   readonly replicas: number;
+  /** Those of them that were removed. */
+  readonly absent?: readonly string[];
   /** The first replica's port for SQL clients. */
   readonly port: number;
   readonly dashboardPort: number;
@@ -63,20 +66,25 @@ export interface ReplicaPlan {
 }
 
 export function planReplicas(options: DemoOptions): readonly ReplicaPlan[] {
-  return Array.from({ length: options.replicas }, (_, index) => {
-    const id = `r${index + 1}` as ReplicaId;
-    const dir = join(options.dataDir, id);
-    return {
-      id,
-      pgwirePort: options.port + index,
-      peerPort: options.port + peerPortOffset + index,
-      httpPort: options.dashboardPort + 1 + index,
-      thriftPort: options.thriftPort == null ? null : options.thriftPort + index,
-      dir,
-      configFile: join(options.dataDir, `${id}.yaml`),
-      logFile: join(options.dataDir, `${id}.log`),
-    };
-  });
+  const { replicas, absent = [] } = options;
+  const all = Array.from({ length: replicas }, (_, index) => planReplica(options, index + 1));
+  return all.filter(({ id }) => !absent.includes(id));
+}
+
+/** Numbers are counted from 1. */
+export function planReplica(options: DemoOptions, number: number): ReplicaPlan {
+  const index = number - 1;
+  const id = `r${number}` as ReplicaId;
+  return {
+    id,
+    pgwirePort: options.port + index,
+    peerPort: options.port + peerPortOffset + index,
+    httpPort: options.dashboardPort + 1 + index,
+    thriftPort: options.thriftPort == null ? null : options.thriftPort + index,
+    dir: join(options.dataDir, id),
+    configFile: join(options.dataDir, `${id}.yaml`),
+    logFile: join(options.dataDir, `${id}.log`),
+  };
 }
 
 export interface PortUse {

@@ -58,13 +58,18 @@ type ReplicaRequest = Exclude<FaultRequest, { readonly from: ReplicaId } | { rea
 
 export class Supervisor {
   private readonly options: SupervisorOptions;
-  private readonly members: ReadonlyMap<ReplicaId, Member>;
+  /** In the order of their names. */
+  private members: ReadonlyMap<ReplicaId, Member>;
+  private ids: ReplicaId[];
+  /** Of a replica that was added while the demo runs. */
+  onAdded: (monitor: ReplicaMonitor) => void = () => undefined;
   private readonly faults: FaultTable;
   private stopping = false;
 
   constructor(options: SupervisorOptions) {
     this.options = options;
-    this.faults = createFaultTable(options.plans.map((plan) => plan.id));
+    this.ids = options.plans.map((plan) => plan.id);
+    this.faults = createFaultTable(() => this.ids);
     this.members = new Map(options.plans.map((plan) => [plan.id, this.createMember(plan)]));
   }
 
@@ -82,6 +87,37 @@ export class Supervisor {
 
   start(): void {
     for (const member of this.members.values()) this.startMember(member);
+  }
+
+  plans(): readonly ReplicaPlan[] {
+    return [...this.members.values()].map(({ plan }) => plan);
+  }
+
+  /** Starts a replica that was not there before. */
+  add(plan: ReplicaPlan): void {
+    const member = this.createMember(plan);
+    this.setMembers(new Map([...this.members, [plan.id, member]]));
+    this.onAdded(member.monitor);
+    this.startMember(member);
+  }
+
+  /** Stops a replica, and knows it no more. What its PostgreSQL objects to, for people; null: nothing is left of it. */
+  async remove(id: ReplicaId): Promise<string | null> {
+    const member = this.members.get(id);
+    if (member === undefined) return null;
+    return this.inTurn(member, async () => {
+      await member.machine.stop(stopGraceMs);
+      const problem = await member.machine.endPostgres();
+      member.monitor.close();
+      this.setMembers(new Map([...this.members].filter(([other]) => other !== id)));
+      this.faults.forget(id);
+      return problem;
+    });
+  }
+
+  private setMembers(members: ReadonlyMap<ReplicaId, Member>): void {
+    this.members = new Map([...members].sort(([one], [other]) => (one < other ? -1 : 1)));
+    this.ids = [...this.members.keys()];
   }
 
   private startMember(member: Member): void {

@@ -196,6 +196,17 @@ export function describeDemoApi(name: string, fixture: () => DemoApiFixture): vo
       2 * waitMs,
     );
 
+    it('says why replicas cannot change, or a PostgreSQL cannot be looked at', async () => {
+      const refused = async ({ status, body }: Answer): Promise<readonly [number, string]> => [
+        status,
+        refusalShape.parse(body).error.code,
+      ];
+      expect(await refused(await post('/api/replicas', { action: 'explode' }))).toEqual([400, 'badRequest']);
+      const [status] = await refused(await post('/api/replicas', { action: 'remove', replica: 'r9' }));
+      expect(status).toBe(409);
+      expect(await refused(await get('/api/activity/r9'))).toEqual([404, 'unknownReplica']);
+    });
+
     it('knows nothing else', async () => {
       const { status, body } = await get('/api/nothing');
       expect(status).toBe(404);

@@ -1,16 +1,19 @@
 /** Who is in the group, and whether they all hold the same data. */
 import { memo, useState } from 'react';
-import type { ClusterStatus, VerifyResult } from '../../../server/src/api/status.ts';
-import { Button } from '../components/button.tsx';
-import { Panel } from '../components/panel.tsx';
-import { ReplicaName } from '../components/replica-name.tsx';
-import { useRequests } from '../components/run.tsx';
-import { describeVerify } from '../model/event-text.ts';
-import { incarnationName, replicaOf } from '../model/incarnation.ts';
-import { newestMembership } from '../model/members-view.ts';
-import type { Member } from '../model/members-view.ts';
-import { payloadOf, selfComparison } from '../model/protocol-view.ts';
-import { unreachable } from '../model/unreachable.ts';
+import type { ClusterStatus, VerifyResult } from '../../../../server/src/api/status.ts';
+import { Button } from '../../components/button.tsx';
+import { Panel } from '../../components/panel.tsx';
+import { ReplicaName } from '../../components/replica-name.tsx';
+import { useRequests } from '../../components/run.tsx';
+import { describeVerify } from '../../model/event-text.ts';
+import { incarnationName, replicaOf } from '../../model/incarnation.ts';
+import { newestMembership } from '../../model/members-view.ts';
+import type { Member } from '../../model/members-view.ts';
+import { payloadOf, selfComparison } from '../../model/protocol-view.ts';
+import { unreachable } from '../../model/unreachable.ts';
+import { Backups } from './backups.tsx';
+import { MemberChange } from './member-change.tsx';
+import { useReplicaChange } from './use-replica-change.ts';
 import './members.css';
 
 interface MembersProps {
@@ -18,6 +21,12 @@ interface MembersProps {
   /** The last comparison that was told of. */
   readonly heard: VerifyResult | null;
   readonly ids: readonly string[];
+}
+
+/** Of whom it was asked, before it is done. */
+export interface AskedChange {
+  readonly kind: 'remove' | 'replace';
+  readonly replica: string;
 }
 
 type Compared =
@@ -36,6 +45,8 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
     heard !== null && (own.state === 'idle' || (own.state === 'done' && heard.slot > own.result.slot));
   const compared: Compared = newer ? { state: 'done', result: heard } : own;
   const requests = useRequests();
+  const change = useReplicaChange(cluster);
+  const [asked, setAsked] = useState<AskedChange | null>(null);
   const compare = (repair: boolean): void => {
     if (requests === null) return;
     setOwn({ state: 'running' });
@@ -60,7 +71,20 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
           </span>
         )
       }
-      actions={isAsked ? <CompareButtons compared={compared} onCompare={compare} /> : null}
+      actions={
+        <>
+          <Button
+            asksServer
+            disabled={change.isBusy || change.why !== null}
+            title={change.why ?? 'Start another replica: it copies a database, catches up, then votes'}
+            data-testid="member-add"
+            onClick={() => change.add()}
+          >
+            Add a replica
+          </Button>
+          {isAsked ? <CompareButtons compared={compared} onCompare={compare} /> : null}
+        </>
+      }
     >
       <div className="members-scroll">
         <table className="members num" data-testid="members">
@@ -74,11 +98,19 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
               <th scope="col" title="Whether it is what the others have, by the last comparison">
                 Data
               </th>
+              <th scope="col">Change</th>
             </tr>
           </thead>
           <tbody>
             {(membership?.members ?? []).map((member) => (
-              <MemberRow key={member.replica} member={member} ids={ids} compared={compared} />
+              <MemberRow
+                key={member.replica}
+                member={member}
+                ids={ids}
+                compared={compared}
+                isFixed={change.isBusy || change.why !== null}
+                onAsk={setAsked}
+              />
             ))}
           </tbody>
         </table>
@@ -86,6 +118,16 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
       <p className="verify-result" role="status" data-testid="verify-result" data-state={compared.state}>
         {isAsked ? verifyLine(compared) : selfComparison(cluster)}
       </p>
+      <p className="verify-result" role="status" data-testid="member-change" data-state={change.state}>
+        {change.why ?? change.text}
+      </p>
+      <Backups />
+      <MemberChange
+        asked={asked}
+        members={membership?.members ?? []}
+        onClose={() => setAsked(null)}
+        onDo={({ kind, replica }) => (kind === 'remove' ? change.remove(replica) : change.replace(replica))}
+      />
     </Panel>
   );
 });
@@ -131,9 +173,11 @@ interface MemberRowProps {
   readonly member: Member;
   readonly ids: readonly string[];
   readonly compared: Compared;
+  readonly isFixed: boolean;
+  readonly onAsk: (asked: AskedChange) => void;
 }
 
-function MemberRow({ member, ids, compared }: MemberRowProps) {
+function MemberRow({ member, ids, compared, isFixed, onAsk }: MemberRowProps) {
   const { replica, incarnation, role, address } = member;
   const expected = incarnation === 0;
   return (
@@ -156,6 +200,27 @@ function MemberRow({ member, ids, compared }: MemberRowProps) {
         {address.pgwire.host}:{address.pgwire.port}
       </td>
       <Verdict replica={replica} compared={compared} />
+      <td className="member-acts">
+        <Button
+          asksServer
+          disabled={isFixed}
+          aria-label={`Replace ${replica}`}
+          data-testid={`member-replace-${replica}`}
+          onClick={() => onAsk({ kind: 'replace', replica })}
+        >
+          Replace
+        </Button>
+        <Button
+          asksServer
+          tone="danger"
+          disabled={isFixed}
+          aria-label={`Remove ${replica}`}
+          data-testid={`member-remove-${replica}`}
+          onClick={() => onAsk({ kind: 'remove', replica })}
+        >
+          Remove
+        </Button>
+      </td>
     </tr>
   );
 }
