@@ -15,6 +15,7 @@ const roots = [
   'server/src',
   'harness',
   'dashboard/src',
+  'dashboard/check',
   'dashboard/dev',
   'dashboard/sim',
   'scripts',

@@ -33,9 +33,14 @@ export default defineConfig(({ mode }) => ({
   plugins: [plantBugs(), react(), ...(mode === 'lab' ? [asksNobody] : [])],
   base: './',
   resolve: {
-    alias: Object.fromEntries(
-      ['path', 'net', 'zlib', 'stream'].map((name) => [`node:${name}`, join(standIns, `node-${name}.ts`)]),
-    ),
+    alias: [
+      ...['path', 'net', 'zlib', 'stream'].map((name) => ({
+        find: `node:${name}`,
+        replacement: join(standIns, `node-${name}.ts`),
+      })),
+      // Who judges a run: in a browser there is no Java.
+      { find: /^.*\/judge\/judges\.ts$/, replacement: join(import.meta.dirname, 'check/browser-judges.ts') },
+    ],
   },
   worker: { format: 'es', plugins: () => [plantBugs()] },
   build: {

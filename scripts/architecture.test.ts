@@ -59,6 +59,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'dashboard/src': [api, 'server/src/multipaxos/types', 'specs', tla, 'npm:'],
   // It runs in Node.js and in a browser alike.
   [tla]: [],
+  // The conformance check in a Worker of the browser.
+  'dashboard/check': [
+    'dashboard/src',
+    'dashboard/sim/browser',
+    'harness/conformance',
+    'harness/tla',
+    'server/src',
+    'specs',
+  ],
   // A group of whole replicas in a Worker of the browser.
   'dashboard/sim': ['dashboard/src', 'server/src', 'npm:', 'node:'],
   // The demo over simulated groups, and what the page makes of them.

@@ -6,9 +6,10 @@ import { ServerAway } from './components/server-away.tsx';
 import { Toasts, useToasts } from './components/toasts.tsx';
 import { useActs } from './components/use-acts.ts';
 import { useKeys } from './components/use-keys.ts';
-import { useView } from './components/use-view.ts';
+import { addressWith, useView } from './components/use-view.ts';
 import { findLeader } from './model/cluster-view.ts';
 import type { RunStore } from './run/run-store.ts';
+import { addressOfPlace } from './spec/spec-address.ts';
 import { Banner, CheckBanner } from './views/banner.tsx';
 import { LabView } from './views/lab/lab-view.tsx';
 import { OperatorView } from './views/operator-view.tsx';
@@ -43,6 +44,14 @@ export function App({ store }: { readonly store: RunStore }) {
   const isLost = connection.kind === 'lost';
   const acts = useActs(store, isLost, showToast);
   const onTrouble = useCallback((message: string) => showToast('bad', message), [showToast]);
+  const checkRun = useCallback(() => {
+    location.hash = addressOfPlace(addressWith(location.hash, 'spec'), {
+      mode: 'run',
+      model: null,
+      step: 0,
+      walk: [],
+    });
+  }, []);
   const leader = findLeader(cluster)?.id ?? null;
   const themeKey = `${theme} ${systemDark}`;
   useKeys({
@@ -82,7 +91,7 @@ export function App({ store }: { readonly store: RunStore }) {
               </Suspense>
             ) : view === 'spec' ? (
               <Suspense fallback={<p className="empty">The specifications are loaded…</p>}>
-                <SpecView />
+                <SpecView onLab={() => setView('lab')} />
               </Suspense>
             ) : cluster === null ? (
               <Waiting lost={isLost} />
@@ -93,6 +102,7 @@ export function App({ store }: { readonly store: RunStore }) {
                 themeKey={themeKey}
                 acts={acts}
                 onTrouble={onTrouble}
+                onCheck={checkRun}
               />
             ) : (
               <OperatorView cluster={cluster} themeKey={themeKey} onFault={acts.onFault} />

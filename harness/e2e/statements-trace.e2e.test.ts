@@ -11,7 +11,7 @@ import {
   processAlterations,
   refusedAlterations,
 } from '../conformance/processes/judge-processes.ts';
-import { readEvents } from '../conformance/trace/read-trace.ts';
+import { readEvents } from '../conformance/trace/trace-files.ts';
 import { ReplicaClients } from './replica-clients.ts';
 
 /** What is recorded is judged whole: some hundred slots. */

@@ -15,7 +15,7 @@ import { checkLeaseTrace } from '../conformance/lease/lease-trace.ts';
 import { checkApplyTrace } from '../conformance/trace/apply-trace.ts';
 import { checkTrace } from '../conformance/trace/check-trace.ts';
 import { mutate } from '../conformance/trace/mutate.ts';
-import { readEvents } from '../conformance/trace/read-trace.ts';
+import { readEvents } from '../conformance/trace/trace-files.ts';
 
 const TRANSACTIONS = 25;
 /** Some tens of megabytes of WAL in one transaction. */

@@ -12,7 +12,7 @@ import { readHistory, writeHistory, type HistoryWriter } from '../checkers/histo
 import type { ReadMode } from '../checkers/read-terms.ts';
 import { modesWithoutReads } from '../checkers/reads-tally.ts';
 import { startCluster, type ClusterLogStore, type LocalCluster } from '../cluster/local-cluster.ts';
-import { readEvents } from '../conformance/trace/read-trace.ts';
+import { readEvents } from '../conformance/trace/trace-files.ts';
 import { createWorkload } from '../workload/all-workloads.ts';
 import { startWorkload, type WorkloadRun } from '../workload/run-workload.ts';
 import { SqlSession } from '../workload/sql-session.ts';

@@ -13,7 +13,7 @@ export function viewInAddress(): PageView {
 /** The same address, with this view. */
 export function addressWith(hash: string, view: PageView): string {
   if (!hash.startsWith('#sim?')) return `#${view}`;
-  const run = hash.replace(/&(?:view|model|step)=[\w-]*/g, '');
+  const run = hash.replace(/&(?:view|mode|model|step|walk)=[\w.-]*/g, '');
   return view === 'lab' ? run : `${run}&view=${view}`;
 }
 

@@ -45,3 +45,43 @@ export async function counterexampleNamed(name: string): Promise<Counterexample 
   const all = await families[`../../../specs/counterexamples/${familyOf(name)}.json`]?.();
   return all?.find((one) => one.name === name) ?? null;
 }
+
+const refused = import.meta.glob('../../../specs/refused/*.ndjson', {
+  query: '?raw',
+  import: 'default',
+}) as Load<string>;
+
+/** A recorded trace of a group into which a bug is planted: the specification refuses it (scripts/specs/refused-trace.ts). */
+export async function refusedTrace(): Promise<string> {
+  const [load] = Object.values(refused);
+  if (load === undefined) throw new Error('the page has no refused trace');
+  return load();
+}
+
+/** Models that are small enough to be walked through by hand, and that the evaluator reads. */
+export const handModels = [
+  { name: 'MCMultiPaxos-plain', title: 'MultiPaxos: two replicas, one leadership' },
+  { name: 'MCMultiPaxos-plain-rivals', title: 'MultiPaxos: two replicas that both stand' },
+  { name: 'MCMultiPaxos-tiny', title: 'MultiPaxos: three replicas, two leaderships' },
+  { name: 'MCLease-tiny', title: 'Lease' },
+  { name: 'MCRecovery-tiny', title: 'Recovery' },
+  { name: 'MCOrderedApply-tiny', title: 'OrderedApply' },
+  { name: 'MCPrimaryCopies-tiny', title: 'PrimaryCopies' },
+  { name: 'MCPaxos-tiny', title: 'Paxos' },
+  { name: 'MCFollowerReads-tiny', title: 'FollowerReads' },
+  { name: 'MCStatementApply-tiny', title: 'StatementApply' },
+  { name: 'MCStatementEnds-tiny', title: 'StatementEnds' },
+  { name: 'MCConsensus-tiny', title: 'Consensus' },
+] as const;
+
+const configs = import.meta.glob('../../../specs/{MC*-tiny,MCMultiPaxos-plain*}.cfg', {
+  query: '?raw',
+  import: 'default',
+}) as Load<string>;
+
+/** @throws Error if the page has no such model */
+export async function modelConfig(name: string): Promise<string> {
+  const load = configs[`../../../specs/${name}.cfg`];
+  if (load === undefined) throw new Error(`the page has no model ${name}`);
+  return load();
+}

@@ -64,7 +64,7 @@ describe('a counterexample as a walk', () => {
 
 describe('the address of a place in the specifications', () => {
   it('is read as it was written, beside a simulated run, too', () => {
-    const place = { model: 'BugLease-no-wait', step: 4 };
+    const place = { mode: 'hand' as const, model: 'BugLease-no-wait', step: 4, walk: [3, 0, 12] };
     for (const hash of ['#spec', '#sim?seed=7&view=spec', '#sim?seed=7&view=spec&model=Other&step=9']) {
       const written = addressOfPlace(hash, place);
       expect(written.startsWith(hash.replace(/&model.*/, ''))).toBe(true);
@@ -73,7 +73,9 @@ describe('the address of a place in the specifications', () => {
   });
 
   it('names nothing where it makes no sense', () => {
-    expect(readSpecPlace('#spec?step=-3')).toEqual({ model: null, step: 0 });
-    expect(addressOfPlace('#spec?model=A&step=1', { model: null, step: 0 })).toBe('#spec');
+    expect(readSpecPlace('#spec?step=-3&walk=a.b')).toEqual({ mode: 'bugs', model: null, step: 0, walk: [] });
+    expect(addressOfPlace('#spec?model=A&step=1', { mode: 'bugs', model: null, step: 0, walk: [] })).toBe(
+      '#spec',
+    );
   });
 });

@@ -1,11 +1,9 @@
 /**
- * Reads recorded traces: NDJSON files of one or many replicas, one event a line.
+ * Reads recorded traces: the text of NDJSON files of one or many replicas, one event a line. Pure; the files themselves are trace-files.ts.
  *
  * Responsible for: putting the events of each replica in order, run after run, and refusing a trace with gaps: what was not
  * recorded cannot be checked. A last line that is cut (the process was killed in the middle of it) is left out.
  */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { SpecConfiguration } from './spec-message.ts';
@@ -23,15 +21,6 @@ export interface RecordedTrace {
   readonly configurations: Configurations;
 }
 
-/** Files, and the .ndjson files under directories. */
-export function traceFiles(paths: readonly string[]): string[] {
-  return paths.flatMap((path) => {
-    if (!statSync(path).isDirectory()) return [path];
-    const names = readdirSync(path, { recursive: true, encoding: 'utf8' });
-    return names.filter((name) => name.endsWith('.ndjson')).map((name) => join(path, name));
-  });
-}
-
 /** @throws Error naming the file and line that is no event */
 export function parseTrace(text: string, file: string): TraceEvent[] {
   const lines = text.split('\n');
@@ -44,10 +33,6 @@ export function parseTrace(text: string, file: string): TraceEvent[] {
       throw new Error(`${file}:${i + 1} is not an event`, { cause: error });
     }
   });
-}
-
-export function readEvents(paths: readonly string[]): TraceEvent[] {
-  return traceFiles(paths).flatMap((file) => parseTrace(readFileSync(file, 'utf8'), file));
 }
 
 /** @throws Error if a run has gaps, does not begin with Restart and only there, or is not of one replica */

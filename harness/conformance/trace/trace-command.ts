@@ -10,7 +10,8 @@ import { isProtocolTrace } from '../processes/lives.ts';
 import { checkTrace, type Accepted, type Rejected } from './check-trace.ts';
 import { isMutantKind, mutants } from './mutants.ts';
 import { mutate } from './mutate.ts';
-import { beginsTooLate, begunBefore, orderTrace, readEvents } from './read-trace.ts';
+import { beginsTooLate, begunBefore, orderTrace } from './read-trace.ts';
+import { readEvents } from './trace-files.ts';
 
 /** What a trace under faults, and what is replayed, must contain to prove anything about the core. */
 export const ACTIONS = [

@@ -15,7 +15,7 @@ import { checkLeaseTrace, type LeaseRejected } from '../../conformance/lease/lea
 import type { LayerAccepted } from '../../conformance/trace/layer-verdict.ts';
 import { checkApplyTrace, type ApplyRejected } from '../../conformance/trace/apply-trace.ts';
 import { checkTrace, type Accepted, type Rejected } from '../../conformance/trace/check-trace.ts';
-import { readEvents } from '../../conformance/trace/read-trace.ts';
+import { readEvents } from '../../conformance/trace/trace-files.ts';
 import { sample } from '../sampling.ts';
 import { traceMutants, type TraceLayer, type TraceMutant } from './alterations.ts';
 import { applyExplanations } from './apply-explained.ts';

@@ -26,11 +26,13 @@ interface LabViewProps {
   readonly themeKey: string;
   readonly acts: Acts;
   readonly onTrouble: (message: string) => void;
+  /** The run is to be held to the specification. */
+  readonly onCheck: () => void;
 }
 
 export type Scenery = 'stage' | 'space-time';
 
-export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewProps) {
+export function LabView({ cluster, leader, themeKey, acts, onTrouble, onCheck }: LabViewProps) {
   const store = useRun();
   const transport = useTransport(store);
   const [scenery, setScenery] = useState<Scenery>('stage');
@@ -62,6 +64,14 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble }: LabViewP
           {scenery === 'stage' ? <MessageLegend themeKey={themeKey} spoken={spoken} /> : null}
           <PastNotice />
           <div className="lab-actions">
+            <Button
+              icon="compare"
+              data-testid="check-this-run"
+              title="Hold what the page has of this run to the TLA+ specification"
+              onClick={onCheck}
+            >
+              Check this run
+            </Button>
             <Button
               icon="scenario"
               aria-pressed={scenarios.isOpen}

@@ -4,6 +4,7 @@ import { type Counterexample, titleOf } from '../../spec/counterexample.ts';
 import { droppedRules } from '../../spec/dropped-rule.ts';
 import { counterexampleNamed, modulesOf } from '../../spec/spec-files.ts';
 import { type ModelText, modelTextOf, walkOf } from '../../spec/walk.ts';
+import { Button } from '../../components/button.tsx';
 import { BugWords } from './bug-words.tsx';
 import { Outcome } from './outcome.tsx';
 import { useLoaded } from './use-loaded.ts';
@@ -13,6 +14,8 @@ interface CounterexampleViewProps {
   readonly name: string;
   readonly step: number;
   readonly onStep: (step: number) => void;
+  /** By hand from this step on. */
+  readonly onHand: (step: number) => void;
 }
 
 interface Loaded {
@@ -26,11 +29,11 @@ async function load(name: string): Promise<Loaded> {
   return { counterexample, text: modelTextOf(await modulesOf(counterexample.module)) };
 }
 
-export function CounterexampleView({ name, step, onStep }: CounterexampleViewProps) {
+export function CounterexampleView({ name, step, onStep, onHand }: CounterexampleViewProps) {
   const loaded = useLoaded(name, load);
   if (loaded.kind === 'loading') return <p className="empty">The counterexample is loaded…</p>;
   if (loaded.kind === 'failed') return <p className="empty">{`It cannot be loaded: ${loaded.message}`}</p>;
-  return <Shown {...loaded.value} step={step} onStep={onStep} />;
+  return <Shown {...loaded.value} step={step} onStep={onStep} onHand={onHand} />;
 }
 
 function Shown({
@@ -38,7 +41,8 @@ function Shown({
   text,
   step,
   onStep,
-}: Loaded & Pick<CounterexampleViewProps, 'step' | 'onStep'>) {
+  onHand,
+}: Loaded & Pick<CounterexampleViewProps, 'step' | 'onStep' | 'onHand'>) {
   const walk = useMemo(() => walkOf(counterexample, text), [counterexample, text]);
   const rules = droppedRules(counterexample.dropped, text.definitions);
   const at = Math.min(step, walk.length - 1);
@@ -49,8 +53,17 @@ function Shown({
       text={text}
       at={at}
       onStep={onStep}
-      isBroken
+      brokenAt={walk.length - 1}
       loop={counterexample.loop}
+      actions={
+        <Button
+          data-testid="go-by-hand"
+          title="Choose what happens from this state on"
+          onClick={() => onHand(at)}
+        >
+          Go on by hand
+        </Button>
+      }
       head={<BugWords title={titleOf(counterexample.name)} counterexample={counterexample} rules={rules} />}
       outcome={isLast ? <Outcome counterexample={counterexample} text={text} /> : null}
     />

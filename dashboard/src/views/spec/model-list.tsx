@@ -1,9 +1,11 @@
 /** The bug models, by the specification that they break, and what to look for among them. */
-import { useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { Header, ListBox, ListBoxItem, ListBoxSection, Virtualizer, ListLayout } from 'react-aria-components';
 import { familyOf, type ListedCounterexample, titleOf } from '../../spec/counterexample.ts';
 
 interface ModelListProps {
+  /** The choice among what the view shows. */
+  readonly modes: ReactNode;
   readonly listed: readonly ListedCounterexample[];
   readonly chosen: string;
   readonly onChoose: (name: string) => void;
@@ -11,11 +13,12 @@ interface ModelListProps {
 
 const layout = { rowHeight: 44, headingHeight: 30, padding: 4 };
 
-export function ModelList({ listed, chosen, onChoose }: ModelListProps) {
+export function ModelList({ modes, listed, chosen, onChoose }: ModelListProps) {
   const [text, setText] = useState('');
   const sections = useMemo(() => sectionsOf(listed, text), [listed, text]);
   return (
     <section className="spec-models" aria-label="Bug models">
+      {modes}
       <header className="spec-models-head">
         <h2>Counterexamples</h2>
         <span className="quiet num">{listed.length}</span>

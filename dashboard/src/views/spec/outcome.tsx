@@ -1,15 +1,19 @@
-/** What is broken at the end of a counterexample: the invariant or property by its name, and its text. */
-import type { Counterexample } from '../../spec/counterexample.ts';
+/** What is broken at the end of a counterexample: the invariant or property by its name, its text, and the part of it that is false. */
+import { useMemo } from 'react';
+import { type Counterexample, statesOf } from '../../spec/counterexample.ts';
+import { falseClaim, open, valuesOf } from '../../spec/opened-model.ts';
 import type { ModelText } from '../../spec/walk.ts';
-import { TextLines } from './text-lines.tsx';
+import { Broken } from './broken.tsx';
 
 interface OutcomeProps {
   readonly counterexample: Counterexample;
   readonly text: ModelText;
 }
 
-export function Outcome({ counterexample: { violated, config, loop }, text }: OutcomeProps) {
+export function Outcome({ counterexample, text }: OutcomeProps) {
+  const { violated, config, loop } = counterexample;
   const names = violated === 'Temporal' ? propertiesIn(config) : [violated];
+  const claim = useMemo(() => claimOf(counterexample, text), [counterexample, text]);
   return (
     <section className="spec-outcome" data-testid="outcome" data-violated={violated}>
       <h3>
@@ -25,24 +29,22 @@ export function Outcome({ counterexample: { violated, config, loop }, text }: Ou
         <p>
           {loop.kind === 'stutters'
             ? 'From here on nothing happens any more that must happen.'
-            : `From here it goes back to state ${loop.state}, and so on for ever.`}
+            : `From here it goes back to step ${loop.state - 1}, and so on for ever.`}
         </p>
       )}
-      {names.map((name) => {
-        const definition = text.definitions.get(name);
-        if (definition === undefined) return null;
-        return (
-          <div key={name}>
-            {definition.comment === '' ? null : <p className="quiet">{definition.comment}</p>}
-            <TextLines
-              text={text.texts.get(definition.module)!}
-              only={{ first: definition.first, last: definition.last }}
-            />
-          </div>
-        );
-      })}
+      {names.map((name) => (
+        <Broken key={name} name={name} text={text} claim={claim} />
+      ))}
     </section>
   );
+}
+
+function claimOf(counterexample: Counterexample, text: ModelText) {
+  const { violated, module, config } = counterexample;
+  const opened = open(text, module, config);
+  if (!opened.ok || !opened.model.invariants.includes(violated)) return null;
+  const last = statesOf(counterexample).at(-1)!;
+  return falseClaim(opened.model, text, violated, valuesOf(opened.model, last));
 }
 
 /** TLC does not say which of the properties it is. */

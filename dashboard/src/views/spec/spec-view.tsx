@@ -1,32 +1,65 @@
-/** The specification beside what breaks it: a counterexample of a bug model, step by step, with the text of each step and the state behind it. */
+/** The specification beside what breaks it: counterexamples of bug models, and the run of the page up to where it is refused, step by step with the text of each step. */
 import { useCallback, useState } from 'react';
+import { Segmented } from '../../components/segmented.tsx';
 import type { ListedCounterexample } from '../../spec/counterexample.ts';
-import { CounterexampleView } from './counterexample-view.tsx';
-import { ModelList } from './model-list.tsx';
-import { useLoaded } from './use-loaded.ts';
+import { readSpecPlace, type SpecPlace, writeSpecPlace } from '../../spec/spec-address.ts';
 import { listedCounterexamples } from '../../spec/spec-files.ts';
-import { readSpecPlace, writeSpecPlace } from '../../spec/spec-address.ts';
+import { CounterexampleView } from './counterexample-view.tsx';
+import { HandView } from './hand-view.tsx';
+import { ModelList } from './model-list.tsx';
+import { RunCheckView } from './run-check-view.tsx';
+import { useLoaded } from './use-loaded.ts';
 import './spec-view.css';
 
-export default function SpecView() {
+const choices = [
+  { value: 'bugs', label: 'Bugs', testId: 'mode-bugs' },
+  { value: 'run', label: 'This run', testId: 'mode-run' },
+  { value: 'hand', label: 'By hand', testId: 'mode-hand' },
+] as const;
+
+interface SpecViewProps {
+  readonly onLab: () => void;
+}
+
+export default function SpecView({ onLab }: SpecViewProps) {
   const listed = useLoaded('counterexamples', listedCounterexamples);
   const [place, setPlace] = useState(readSpecPlace);
-  const go = useCallback((model: string, step: number) => {
-    setPlace({ model, step });
-    writeSpecPlace({ model, step });
+  const go = useCallback((to: SpecPlace) => {
+    setPlace(to);
+    writeSpecPlace(to);
   }, []);
+  const modes = (
+    <div className="spec-modes">
+      <Segmented
+        label="What is shown"
+        choices={choices}
+        value={place.mode}
+        onChange={(mode) => go({ mode, model: null, step: 0, walk: [] })}
+      />
+    </div>
+  );
+  if (place.mode === 'run') return <RunCheckView modes={modes} onLab={onLab} />;
+  if (place.mode === 'hand') return <HandView modes={modes} place={place} onPlace={go} />;
   if (listed.kind === 'loading') return <p className="empty">The counterexamples are loaded…</p>;
   if (listed.kind === 'failed')
     return <p className="empty">{`The counterexamples cannot be loaded: ${listed.message}`}</p>;
   const chosen = listed.value.find(({ name }) => name === place.model) ?? firstOf(listed.value);
+  const step = chosen.name === place.model ? place.step : 0;
+  const stand = (name: string, at: number): void => go({ mode: 'bugs', model: name, step: at, walk: [] });
   return (
     <div className="spec" data-testid="spec">
-      <ModelList listed={listed.value} chosen={chosen.name} onChoose={(name) => go(name, 0)} />
+      <ModelList
+        modes={modes}
+        listed={listed.value}
+        chosen={chosen.name}
+        onChoose={(name) => stand(name, 0)}
+      />
       <CounterexampleView
         key={chosen.name}
         name={chosen.name}
-        step={chosen.name === place.model ? place.step : 0}
-        onStep={(step) => go(chosen.name, step)}
+        step={step}
+        onStep={(at) => stand(chosen.name, at)}
+        onHand={(at) => go({ mode: 'hand', model: chosen.name, step: at, walk: [] })}
       />
     </div>
   );

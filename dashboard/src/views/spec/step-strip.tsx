@@ -7,7 +7,7 @@ import type { WalkStep } from '../../spec/walk.ts';
 interface StepStripProps {
   readonly walk: readonly WalkStep[];
   readonly at: number;
-  readonly isBroken: boolean;
+  readonly brokenAt: number | null;
   readonly loop: CounterexampleLoop | null;
   readonly isPlaying: boolean;
   readonly onStep: (at: number) => void;
@@ -18,7 +18,7 @@ interface StepStripProps {
 export function StepStrip({
   walk,
   at,
-  isBroken,
+  brokenAt,
   loop,
   isPlaying,
   onStep,
@@ -70,7 +70,7 @@ export function StepStrip({
               className="spec-step"
               aria-current={step.number === at ? 'step' : undefined}
               data-behind={step.number < at}
-              data-broken={isBroken && step.number === last}
+              data-broken={step.number === brokenAt}
               title={`${step.title}${step.operands}`}
               onClick={() => onStep(step.number)}
             >

@@ -13,8 +13,8 @@ interface WalkViewProps {
   /** The step that is looked at, from 0. */
   readonly at: number;
   readonly onStep: (at: number) => void;
-  /** In its last state. */
-  readonly isBroken: boolean;
+  /** The step that is wrong; null: none is. */
+  readonly brokenAt: number | null;
   readonly loop?: CounterexampleLoop | null;
   /** Above the text. */
   readonly head: ReactNode;
@@ -31,7 +31,7 @@ export function WalkView({
   text,
   at,
   onStep,
-  isBroken,
+  brokenAt,
   loop = null,
   head,
   outcome,
@@ -76,7 +76,7 @@ export function WalkView({
       <StepStrip
         walk={walk}
         at={at}
-        isBroken={isBroken}
+        brokenAt={brokenAt}
         loop={loop}
         isPlaying={isPlaying}
         onStep={stand}
