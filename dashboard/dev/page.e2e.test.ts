@@ -131,6 +131,8 @@ describe('the page', () => {
       }),
     );
     await open();
+    // It is loaded when it is looked at.
+    await part('sql-input').waitFor();
     /** React keeps an element's properties on it: another object means that it was rendered again. */
     const mark = () =>
       page.evaluate(() =>
