@@ -56,7 +56,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],
   // The specifications are read and walked through in the page itself; the evaluator imports nothing.
-  'dashboard/src': [api, 'server/src/multipaxos/types', 'specs', tla, 'npm:'],
+  'dashboard/src': [api, 'server/src/multipaxos/types', 'specs', 'docs', tla, 'npm:'],
   // It runs in Node.js and in a browser alike.
   [tla]: [],
   // The conformance check in a Worker of the browser.

@@ -68,7 +68,7 @@ export class Load {
     for (;;) {
       await new Promise<void>((resolve) => this.group.time.after(random.next() * restMsMax, resolve));
       const { rows } = this.options;
-      if (random.chance(readShare)) rows.read(await this.transact(this.look(random)));
+      if (random.chance(readShare)) await this.read(this.look(random));
       else {
         const { id, write } = rows.begins();
         rows.ends(id, await this.transact(this.change(random, write)));
@@ -76,10 +76,25 @@ export class Load {
     }
   }
 
-  private transact(transaction: Transaction): Promise<TransactionEnd> {
-    return this.client.transact(transaction, (session, member) =>
-      this.options.sessions.note(member.postgres, session, transaction),
-    );
+  /** `onServed` is told of the replica that serves it. */
+  private transact(
+    transaction: Transaction,
+    onServed: (id: string) => void = () => undefined,
+  ): Promise<TransactionEnd> {
+    return this.client.transact(transaction, (session, member) => {
+      this.options.sessions.note(member.postgres, session, transaction);
+      onServed(member.id);
+    });
+  }
+
+  private async read({ reads }: Transaction): Promise<void> {
+    const { rows } = this.options;
+    const judged = rows.beginsRead();
+    let at: string | null = null;
+    const end = await this.transact({ reads: [...reads, ...judged.keys], writes: [] }, (id) => {
+      at = id;
+    });
+    rows.endsRead(judged, end, at);
   }
 
   private look(random: Random): Transaction {

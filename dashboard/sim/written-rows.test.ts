@@ -53,6 +53,32 @@ it('finds the row that one replica does not have', async () => {
   expect(replicas.map(({ missing }) => missing)).toEqual([0, 1, 0]);
 });
 
+it('says of the first row that is missing when it was acknowledged, where it is missing, and when that was found', async () => {
+  await write(20);
+  const beforeMs = group.time.nowMs();
+  expect((await looked()).findings).toEqual([]);
+  group.member(group.ids[1]!).postgres.run!.buffers.alter('written_0', 'gone');
+  const { findings } = await looked();
+  expect(findings).toMatchObject([{ kind: 'lost', row: 20, replica: group.ids[1] }]);
+  const { acknowledgedAtMs, foundAtMs } = findings![0]!;
+  expect(acknowledgedAtMs).toBeLessThanOrEqual(beforeMs);
+  expect(foundAtMs).toBeGreaterThan(beforeMs);
+});
+
+it('counts a read that does not show what was acknowledged before it began', async () => {
+  await write(3);
+  const read = async (): Promise<number | undefined> => {
+    const judged = rows.beginsRead();
+    const transaction = { reads: ['orders', ...judged.keys], writes: [] };
+    const end = await group.time.until(new MemoryClient(group).transact(transaction), 60_000);
+    rows.endsRead(judged, end, group.serving()!.id);
+    return rows.status({ isRunning: true, clients: 1, perSecond: 1, readShare: 0 }).stale;
+  };
+  expect(await read()).toBe(0);
+  group.serving()!.postgres.run!.buffers.alter('written_0', 'gone');
+  expect(await read()).toBe(1);
+});
+
 it('says of a replica that is away that it was not asked, and asks it when it is back', async () => {
   await write(5);
   await looked();

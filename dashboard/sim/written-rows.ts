@@ -1,18 +1,25 @@
 /**
  * The conscience of a simulated load: which rows its clients were told to be written, and whether each replica's database has them.
  *
- * Responsible for: when a replica is looked into: it must have applied all that was known to be chosen when its look began, as a linearizable read would wait for that. Judges nothing itself (server/src/demo/load/conscience.ts). Changes nothing that is simulated.
+ * Responsible for: when a replica is looked into: it must have applied all that anybody had known to be chosen when its look began, as a linearizable read would wait for that. Judges nothing itself (server/src/demo/load/conscience.ts). Changes nothing that is simulated.
  */
 import type { LoadFinding, LoadSettings, LoadStatus } from '../../server/src/api/load.ts';
 import { Conscience, type Look, type WriteOutcome } from '../../server/src/demo/load/conscience.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { TransactionEnd, Write } from '../../server/src/replica/testing/memory-client.ts';
+import { ReadJudge } from './read-judge.ts';
 
 /** Some minutes of its clients. */
 const rowsMax = 2_000;
 /** In one list of the model's. */
 const rowsTogether = 100;
+
+/** A read that has begun: the lists that it reads beside its own, and what these must show. */
+export interface JudgedRead {
+  readonly keys: readonly string[];
+  readonly must: readonly number[];
+}
 
 interface PendingLook {
   readonly look: Look;
@@ -28,7 +35,10 @@ export class WrittenRows {
   private chosen = 0;
   /** By the row, when its client was told. Of as many rows as are judged. */
   private readonly acknowledgedAtMs = new Map<number, number>();
+  private readonly reads = new ReadJudge(rowsMax);
   private firstLost: LoadFinding | null = null;
+  private firstStale: LoadFinding | null = null;
+  private stale = 0;
 
   constructor(group: MemoryGroup) {
     this.group = group;
@@ -46,6 +56,7 @@ export class WrittenRows {
     this.conscience.ends(id, outcome);
     if (outcome !== 'acknowledged') return;
     this.hearChosen();
+    this.reads.acknowledged(id);
     this.acknowledgedAtMs.set(id, this.group.time.nowMs());
     if (this.acknowledgedAtMs.size <= rowsMax) return;
     const [oldest] = this.acknowledgedAtMs.keys();
@@ -58,8 +69,22 @@ export class WrittenRows {
     this.chosen = Math.max(this.chosen, ...known);
   }
 
-  read(end: TransactionEnd): void {
+  /** The newest rows are read along with what somebody reads. */
+  beginsRead(): JudgedRead {
+    const from = Math.max(0, (Math.floor(this.newest / rowsTogether) - 1) * rowsTogether);
+    const keys = [...new Set([keyOf(from), keyOf(this.newest)])];
+    return { keys, must: this.reads.begins(from) };
+  }
+
+  /** `lists`: of its keys; `at`: through which replica. */
+  endsRead({ must }: JudgedRead, end: TransactionEnd, at: string | null): void {
     this.conscience.read(end.kind === 'done' ? 'answered' : 'refused');
+    if (end.kind !== 'done') return;
+    const [, ...lists] = end.lists;
+    const [missing] = this.reads.ends(must, lists.flat().map(Number));
+    if (missing === undefined) return;
+    this.stale += 1;
+    this.firstStale ??= this.finding('stale', missing, at ?? '');
   }
 
   /** At those that have come so far, and from those on anew. */
@@ -104,8 +129,15 @@ export class WrittenRows {
   status(settings: LoadSettings): LoadStatus {
     const { conscience, group } = this;
     const replicas = conscience.atReplicas(group.ids, group.time.nowMs());
-    const findings = this.firstLost === null ? [] : [this.firstLost];
-    return { settings, counts: conscience.counts(), ...conscience.lost(), findings, replicas };
+    const findings = [this.firstLost, this.firstStale].filter((one) => one !== null);
+    return {
+      settings,
+      counts: conscience.counts(),
+      ...conscience.lost(),
+      stale: this.stale,
+      findings,
+      replicas,
+    };
   }
 }
 

@@ -1,11 +1,12 @@
 /** The page: takes the run's store, shows one of its views, and owns what they share. */
-import { lazy, Suspense, useCallback } from 'react';
+import { lazy, Suspense, useCallback, useState } from 'react';
 import { useSystemDark, useTheme } from './components/hooks.ts';
 import { RunProvider, useSelected } from './components/run.tsx';
 import { ServerAway } from './components/server-away.tsx';
 import { Toasts, useToasts } from './components/toasts.tsx';
 import { useActs } from './components/use-acts.ts';
 import { useKeys } from './components/use-keys.ts';
+import { PresentingProvider, usePresenter } from './components/use-presenter.ts';
 import { addressWith, useView } from './components/use-view.ts';
 import { findLeader } from './model/cluster-view.ts';
 import type { RunStore } from './run/run-store.ts';
@@ -13,6 +14,8 @@ import { addressOfPlace } from './spec/spec-address.ts';
 import { Banner, CheckBanner } from './views/banner.tsx';
 import { LabView } from './views/lab/lab-view.tsx';
 import { OperatorView } from './views/operator-view.tsx';
+import { CaptionLine } from './views/present/caption-line.tsx';
+import { KeyHelp } from './views/present/key-help.tsx';
 import { PastNotice } from './views/past-notice.tsx';
 import { TopBar } from './views/top-bar.tsx';
 import './app.css';
@@ -54,11 +57,21 @@ export function App({ store }: { readonly store: RunStore }) {
   }, []);
   const leader = findLeader(cluster)?.id ?? null;
   const themeKey = `${theme} ${systemDark}`;
+  const presenter = usePresenter();
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  // The others have no stage.
+  const isPresenting = presenter.isOn && (view === 'lab' || view === 'compare');
+  const presenting = { ...presenter, isOn: isPresenting };
+  const help = (): void => setHelpOpen(true);
   useKeys({
     '1': () => setView('lab'),
     '2': () => setView('compare'),
     '3': () => setView('spec'),
     '4': () => setView('operator'),
+    p: presenter.toggle,
+    Escape: presenter.leave,
+    '?': help,
+    'Shift+?': help,
   });
   const banners = (
     <>
@@ -69,46 +82,59 @@ export function App({ store }: { readonly store: RunStore }) {
   return (
     <RunProvider value={store}>
       <ServerAway value={whyAway(store, isLost, isPast)}>
-        <div className={`app app-${view}${isPast ? ' past-shown' : ''}`}>
-          <TopBar
-            cluster={cluster}
-            connection={connection}
-            leader={leader}
-            rates={rates}
-            theme={theme}
-            onTheme={setTheme}
-            view={view}
-            onView={setView}
-            source={store.source}
-            onFault={acts.onFault}
-          />
-          {view === 'operator' ? <PastNotice /> : null}
-          <main className={pageClasses[view]} data-offline={isLost}>
-            {view === 'compare' ? null : banners}
-            {view === 'compare' ? (
-              <Suspense fallback={null}>
-                <CompareView themeKey={themeKey} showToast={showToast} />
-              </Suspense>
-            ) : view === 'spec' ? (
-              <Suspense fallback={<p className="empty">The specifications are loaded…</p>}>
-                <SpecView onLab={() => setView('lab')} />
-              </Suspense>
-            ) : cluster === null ? (
-              <Waiting lost={isLost} />
-            ) : view === 'lab' ? (
-              <LabView
-                cluster={cluster}
-                leader={leader}
-                themeKey={themeKey}
-                acts={acts}
-                onTrouble={onTrouble}
-                onCheck={checkRun}
-              />
+        <PresentingProvider value={presenting}>
+          <div
+            className={`app app-${view}${isPast ? ' past-shown' : ''}${isPresenting ? ' app-presenting' : ''}`}
+          >
+            {isPresenting ? (
+              view === 'lab' ? (
+                <CaptionLine />
+              ) : null
             ) : (
-              <OperatorView cluster={cluster} themeKey={themeKey} onFault={acts.onFault} />
+              <TopBar
+                cluster={cluster}
+                connection={connection}
+                leader={leader}
+                rates={rates}
+                theme={theme}
+                onTheme={setTheme}
+                view={view}
+                onView={setView}
+                source={store.source}
+                onFault={acts.onFault}
+                onPresent={presenter.toggle}
+                onHelp={help}
+              />
             )}
-          </main>
-        </div>
+            {view === 'operator' ? <PastNotice /> : null}
+            <main className={pageClasses[view]} data-offline={isLost}>
+              {view === 'compare' ? null : banners}
+              {view === 'compare' ? (
+                <Suspense fallback={null}>
+                  <CompareView themeKey={themeKey} showToast={showToast} />
+                </Suspense>
+              ) : view === 'spec' ? (
+                <Suspense fallback={<p className="empty">The specifications are loaded…</p>}>
+                  <SpecView onLab={() => setView('lab')} />
+                </Suspense>
+              ) : cluster === null ? (
+                <Waiting lost={isLost} />
+              ) : view === 'lab' ? (
+                <LabView
+                  cluster={cluster}
+                  leader={leader}
+                  themeKey={themeKey}
+                  acts={acts}
+                  onTrouble={onTrouble}
+                  onCheck={checkRun}
+                />
+              ) : (
+                <OperatorView cluster={cluster} themeKey={themeKey} onFault={acts.onFault} />
+              )}
+            </main>
+          </div>
+        </PresentingProvider>
+        <KeyHelp isOpen={isHelpOpen} onOpenChange={setHelpOpen} />
         <Toasts toasts={toasts} />
       </ServerAway>
     </RunProvider>

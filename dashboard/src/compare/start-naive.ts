@@ -10,6 +10,10 @@ export function startNaive(id: VariantId): SimulatorPort {
       return portOf(
         new Worker(new URL('../../sim/planted/wiped-votes-unasked.ts', import.meta.url), { type: 'module' }),
       );
+    case 'unchosen':
+      return portOf(
+        new Worker(new URL('../../sim/planted/feeds-before-choice.ts', import.meta.url), { type: 'module' }),
+      );
     default:
       return id satisfies never;
   }

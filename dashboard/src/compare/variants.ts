@@ -8,7 +8,7 @@ import type { Act } from '../run/simulated/acts.ts';
 import type { RunSetup } from '../run/simulated/run-address.ts';
 import type { Rule } from '../scenarios/rules.ts';
 
-export type VariantId = 'wiped';
+export type VariantId = 'wiped' | 'unchosen';
 
 /** Something that is done, and what people are told of it. */
 export interface Beat {
@@ -36,7 +36,13 @@ export interface Variant {
   readonly rule: Rule;
 }
 
-const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
+const [r1, r2, r3, r4, r5] = ['r1', 'r2', 'r3', 'r4', 'r5'] as [
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+  ReplicaId,
+];
 
 const cutBetween = (atMs: number, one: ReplicaId, other: ReplicaId): readonly Act[] => [
   [atMs, { action: 'cut', from: one, to: other }],
@@ -77,4 +83,33 @@ const wiped: Variant = {
   rule: { module: 'Recovery', name: 'RoleOfNewLife' },
 };
 
-export const variants: readonly Variant[] = [wiped];
+const unchosen: Variant = {
+  id: 'unchosen',
+  bug: 'feedsBeforeChoice',
+  title: 'Feeds what is not chosen',
+  without: 'A follower feeds its PostgreSQL with whatever it is asked to vote for',
+  with: 'A follower feeds its PostgreSQL with what is chosen, and nothing else',
+  setup: {
+    seed: 3,
+    replicas: 5,
+    clients: 4,
+    acts: [
+      ...[r1, r2].flatMap((one) => [r3, r4, r5].flatMap((other) => cutBetween(9_000, one, other))),
+      [15_000, { action: 'heal' }],
+    ],
+  },
+  fromMs: 7_500,
+  beats: [
+    { atMs: 9_000, text: 'r1 and r2 are parted from the others: r1 leads on, and nothing of it is chosen' },
+    { atMs: 15_000, text: 'All links are whole: r1 and r2 hear what the others have chosen meanwhile' },
+  ],
+  harm: 'lost',
+  foundByMs: 18_000,
+  happened:
+    'On the smaller side r2 fed its PostgreSQL with WAL for which only r1 and r2 had voted. The others chose other WAL for the same slots, which does not fit behind it: whatever was acknowledged since is missing there for good.',
+  prevented:
+    'As it is, r2 votes for that WAL and keeps it in its log alone. When the others have chosen something else for those slots, its PostgreSQL has nothing to take back, and goes on with what is chosen.',
+  rule: { module: 'OrderedApply', name: 'WalToFeed' },
+};
+
+export const variants: readonly Variant[] = [wiped, unchosen];

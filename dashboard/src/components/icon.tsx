@@ -22,6 +22,8 @@ const shapes = {
   plug: 'M6 2v3M10 2v3M4 5h8v3a4 4 0 0 1-8 0zM8 12v2.5',
   scenario: 'M3 2.5h7.5L13 5v8.5H3zM10.5 2.5V5H13M5.5 7.5h5M5.5 10.5h3',
   history: 'M2.5 8a5.5 5.5 0 1 0 1.6-3.9M2.5 2.5v2.6h2.6M8 5v3.2l2 1.3',
+  present: 'M2 2.5h12M3 2.5v8h10v-8M8 10.5v2.5M5 14.5l3-2.5 3 2.5',
+  keys: 'M1.5 4h13v8h-13zM4 6.7h.1M6.7 6.7h.1M9.3 6.7h.1M12 6.7h.1M5 9.5h6',
 } as const;
 
 export type IconName = keyof typeof shapes;

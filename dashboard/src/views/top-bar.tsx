@@ -31,6 +31,8 @@ interface TopBarProps {
   readonly onView: (view: PageView) => void;
   readonly source: Pick<RunSource, 'kind' | 'title'>;
   readonly onFault: SendFault;
+  readonly onPresent: () => void;
+  readonly onHelp: () => void;
 }
 
 const nextTheme: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
@@ -60,6 +62,16 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
       {props.view === 'compare' ? null : <Figures {...props} />}
       <div className="top-actions">
         {props.view === 'compare' ? null : <OfTheRun {...props} />}
+        {props.view !== 'lab' && props.view !== 'compare' ? null : (
+          <Button
+            tone="plain"
+            icon="present"
+            aria-label="Presenter mode (p)"
+            data-testid="present"
+            onClick={props.onPresent}
+          />
+        )}
+        <Button tone="plain" icon="keys" aria-label="Keys (?)" data-testid="keys" onClick={props.onHelp} />
         <Button
           tone="plain"
           icon={themeIcons[theme]}

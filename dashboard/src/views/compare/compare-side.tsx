@@ -1,6 +1,7 @@
 /** One of the two worlds: its stage, and under it what its clients were told and what has become of that. */
 import { useState } from 'react';
 import { useRun, useSelected } from '../../components/run.tsx';
+import { Terms } from '../../components/term.tsx';
 import type { Acts } from '../../components/use-acts.ts';
 import type { Variant } from '../../compare/variants.ts';
 import { findLeader } from '../../model/cluster-view.ts';
@@ -25,7 +26,9 @@ export function CompareSide({ variant, isNaive, themeKey, acts, speed }: Compare
     <section className="compare-side" aria-label={name} data-testid={isNaive ? 'side-naive' : 'side-ours'}>
       <header className="compare-name">
         <strong>{name}</strong>
-        <span>{isNaive ? variant.without : variant.with}</span>
+        <span>
+          <Terms text={isNaive ? variant.without : variant.with} />
+        </span>
       </header>
       <div className="lab-scene compare-scene">
         {cluster === null ? (

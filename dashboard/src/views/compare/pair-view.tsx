@@ -4,12 +4,14 @@ import { Button } from '../../components/button.tsx';
 import { RunProvider, useMoment, useSelected } from '../../components/run.tsx';
 import { ServerAway } from '../../components/server-away.tsx';
 import { useActs } from '../../components/use-acts.ts';
+import { usePresenting } from '../../components/use-presenter.ts';
 import { useKeys } from '../../components/use-keys.ts';
 import { beatAt } from '../../compare/beats.ts';
 import type { PairedRun } from '../../compare/pair.ts';
 import type { Variant } from '../../compare/variants.ts';
 import type { Tone } from '../../model/cluster-view.ts';
 import { wholeRequests } from '../../stage/acts.ts';
+import { PresentHead } from '../present/caption-line.tsx';
 import { PastNotice } from '../past-notice.tsx';
 import { TimeLine } from '../lab/time-line.tsx';
 import { Transport } from '../lab/transport.tsx';
@@ -33,9 +35,15 @@ export function PairView({ pair, variant, themeKey, onRestart, showToast }: Pair
   const whole = cluster === null ? [] : wholeRequests(cluster);
   const trouble = useSyncExternalStore(both.subscribe, pair.trouble);
   useKeys(timeKeys(both, transport));
+  const presenting = usePresenting();
   const side = { variant, themeKey, acts, speed: transport.speed };
   return (
     <ServerAway value={isPast ? 'This is the past: go back to now to change anything' : null}>
+      {presenting.isOn ? (
+        <RunProvider value={both}>
+          <PresentedBeat variant={variant} />
+        </RunProvider>
+      ) : null}
       {trouble === null ? null : (
         <p className="compare-trouble" role="alert">
           {trouble}
@@ -72,14 +80,18 @@ export function PairView({ pair, variant, themeKey, onRestart, showToast }: Pair
       <RunProvider value={both}>
         <section className="lab-time compare-time" aria-label="Time">
           <PastNotice />
-          <Transport transport={transport}>
-            <Beat variant={variant} />
-          </Transport>
+          <Transport transport={transport}>{presenting.isOn ? null : <Beat variant={variant} />}</Transport>
           {cluster === null ? null : <TimeLine transport={transport} cluster={cluster} themeKey={themeKey} />}
         </section>
       </RunProvider>
     </ServerAway>
   );
+}
+
+/** The same, for a whole room. */
+function PresentedBeat({ variant }: { readonly variant: Variant }) {
+  const { text } = beatAt(variant, useMoment(100));
+  return <PresentHead text={`${text}.`} tone="plain" />;
 }
 
 /** What was done last, in words. */

@@ -1,6 +1,7 @@
 /** The conscience of one of the two worlds, and what there is to say of it: the first write that is lost, by whom it is missed, and the rule that prevents it. */
 import type { LoadFinding, LoadStatus } from '../../../../server/src/api/load.ts';
 import { formatCount } from '../../components/format.ts';
+import { Terms } from '../../components/term.tsx';
 import { useRun, useSelected } from '../../components/run.tsx';
 import type { Variant } from '../../compare/variants.ts';
 import { findRule } from '../../scenarios/rules.ts';
@@ -34,13 +35,16 @@ export function Verdict({ variant, isNaive }: VerdictProps) {
               <span className="quiet">Every acknowledged write was found so far.</span>
             ) : (
               <>
-                <strong data-testid="finding">{spellFinding(finding)}</strong> {variant.happened}
+                <strong data-testid="finding">{spellFinding(finding)}</strong>{' '}
+                <Terms text={variant.happened} />
               </>
             )}
           </p>
         ) : (
           <>
-            <p>{variant.prevented}</p>
+            <p>
+              <Terms text={variant.prevented} />
+            </p>
             <Rule variant={variant} />
           </>
         )}

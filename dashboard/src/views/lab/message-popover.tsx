@@ -2,6 +2,7 @@
 import { useRef } from 'react';
 import { Dialog, Heading, Popover } from 'react-aria-components';
 import type { Point } from '../../layout/ring.ts';
+import { Term } from '../../components/term.tsx';
 import { Fact } from '../../components/fact.tsx';
 import { ballotCss } from '../../model/ballot-color.ts';
 import { formatBallot } from '../../model/cluster-view.ts';
@@ -50,7 +51,7 @@ export function MessagePopover({ picked, onClose }: MessagePopoverProps) {
           </header>
           <dl className="lab-facts num">
             {message === null || message.ballot.round === 0 ? null : (
-              <Fact name="Ballot">
+              <Fact name={<Term word="ballot">Ballot</Term>}>
                 <span
                   className="swatch"
                   style={{ background: ballotCss(message.ballot) }}
@@ -63,10 +64,10 @@ export function MessagePopover({ picked, onClose }: MessagePopoverProps) {
               <Fact name="About">{formatSlots(slotsOf(message))}</Fact>
             )}
             {message?.commitPoint === undefined ? null : (
-              <Fact name="Chosen up to">{message.commitPoint}</Fact>
+              <Fact name={<Term word="commit point">Chosen up to</Term>}>{message.commitPoint}</Fact>
             )}
             {message?.promised === undefined ? null : (
-              <Fact name="Promised">{formatBallot(message.promised)}</Fact>
+              <Fact name={<Term word="promise">Promised</Term>}>{formatBallot(message.promised)}</Fact>
             )}
             <Fact name="Way">{spellWay(flight)}</Fact>
             {count > 1 ? <Fact name="Together with">{count - 1} more like it</Fact> : null}

@@ -4,6 +4,7 @@ import { Dialog, Heading, Popover } from 'react-aria-components';
 import type { ClusterReplica, ClusterStatus } from '../../../../server/src/api/status.ts';
 import { formatBytes, formatCount } from '../../components/format.ts';
 import { useMoment, useRun } from '../../components/run.tsx';
+import { Term } from '../../components/term.tsx';
 import { Fact } from '../../components/fact.tsx';
 import { ballotCss } from '../../model/ballot-color.ts';
 import { formatBallot, healthOf, isIsolated, messageOf, roleOf } from '../../model/cluster-view.ts';
@@ -61,12 +62,16 @@ export function ReplicaPopover({ stage, replica, cluster, leader, onFault, onClo
         {status === null ? null : (
           <dl className="lab-facts num">
             <Fact name="Takes for leader">{status.leader ?? 'nobody'}</Fact>
-            <Fact name="Ballot">
+            <Fact name={<Term word="ballot">Ballot</Term>}>
               <span className="swatch" style={{ background: ballotCss(status.ballot) }} aria-hidden="true" />
               {formatBallot(status.ballot)}
             </Fact>
-            <Fact name="Chosen up to">{formatCount(status.commitPoint)}</Fact>
-            <Fact name="Applied up to">{formatCount(status.applicationPointer)}</Fact>
+            <Fact name={<Term word="commit point">Chosen up to</Term>}>
+              {formatCount(status.commitPoint)}
+            </Fact>
+            <Fact name={<Term word="application pointer">Applied up to</Term>}>
+              {formatCount(status.applicationPointer)}
+            </Fact>
             <Fact name="Log">
               {formatCount(status.lastSlot)} · {formatBytes(status.log.bytes)}
             </Fact>
@@ -74,7 +79,7 @@ export function ReplicaPopover({ stage, replica, cluster, leader, onFault, onClo
               {status.postgres.up ? (status.wal?.role ?? 'up') : 'down'}
               {status.wal === null ? '' : ` · t${status.wal.timeline}`}
             </Fact>
-            <Fact name="Members">
+            <Fact name={<Term word="member">Members</Term>}>
               {status.membership.members
                 .filter(({ role }) => role === 'voter')
                 .map((member) => member.replica)

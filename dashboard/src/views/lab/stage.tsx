@@ -9,6 +9,7 @@ import type { ClusterStatus } from '../../../../server/src/api/status.ts';
 import { useSize } from '../../components/hooks.ts';
 import { useRun } from '../../components/run.tsx';
 import { useServerAway } from '../../components/server-away.tsx';
+import { useStageScale } from '../../components/use-presenter.ts';
 import type { Acts } from '../../components/use-acts.ts';
 import type { Point } from '../../layout/ring.ts';
 import { faultsByLink } from '../../model/cluster-view.ts';
@@ -55,7 +56,9 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
   const store = useRun();
   const away = useServerAway();
   const play = usePlay();
-  const [sizeRef, size] = useSize();
+  const scale = useStageScale();
+  const [sizeRef, { width, height }] = useSize();
+  const size = useMemo(() => ({ width: width / scale, height: height / scale }), [width, height, scale]);
   const stage = useId();
   const [replica, setReplica] = useState<string | null>(null);
   const [link, setLink] = useState<Ends | null>(null);
@@ -95,10 +98,12 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
       atUs === null
         ? []
         : dotsOf(record.flights.between(atUs - shownUs, atUs), now, { atUs, shownUs, faults });
+    brush.save();
+    brush.scale(scale, scale);
     drawStage(
       brush,
       {
-        size: canvasSize,
+        size: { width: canvasSize.width / scale, height: canvasSize.height / scale },
         places: now,
         looks,
         faults,
@@ -113,12 +118,13 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
       palette,
     );
     if (play !== null) drawMarks(brush, play.marks, now, palette);
+    brush.restore();
   };
   const canvas = useCanvas(draw);
 
   const pointOf = ({ clientX, clientY }: PointerEvent): Point => {
     const box = canvas.current!.getBoundingClientRect();
-    return { x: clientX - box.left, y: clientY - box.top };
+    return { x: (clientX - box.left) / scale, y: (clientY - box.top) / scale };
   };
   const take = (event: PointerEvent, id: string | null): void => {
     if (event.button !== 0) return;
@@ -156,7 +162,8 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
   };
   const pick = (at: Point): void => {
     const dot = dotAt(dots.current, at);
-    if (dot !== null) onMessage({ flight: dot.flight, count: dot.count, at });
+    if (dot !== null)
+      onMessage({ flight: dot.flight, count: dot.count, at: { x: at.x * scale, y: at.y * scale } });
     else setLink(linkAt(ids, places, at));
   };
   useEffect(() => {
@@ -187,19 +194,21 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
           hovered.current = { replica: null, link: null };
         }}
       />
-      <StageButtons
-        looks={looks}
-        faults={faults}
-        places={places}
-        onTake={take}
-        onMove={move}
-        onDrop={drop}
-        onReplica={setReplica}
-        onLink={setLink}
-        onHover={(id) => {
-          hovered.current = { replica: id, link: null };
-        }}
-      />
+      <div className="stage-over" style={{ scale }}>
+        <StageButtons
+          looks={looks}
+          faults={faults}
+          places={places}
+          onTake={take}
+          onMove={move}
+          onDrop={drop}
+          onReplica={setReplica}
+          onLink={setLink}
+          onHover={(id) => {
+            hovered.current = { replica: id, link: null };
+          }}
+        />
+      </div>
       {shownReplica === null ? null : (
         <ReplicaPopover
           stage={stage}

@@ -1,0 +1,117 @@
+/** Naive beside ours in a real browser, from the page without a server: each rule that is taken out is missed on the left and not on the right, by the conscience under each; both stand, step, rewind and are broken together. */
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type BuiltPage, buildPage, launchBrowser } from '../../dev/testing/browser-page.ts';
+import { variants } from '../../src/compare/variants.ts';
+import { serveFiles, type StaticFiles } from '../static-files.ts';
+
+const soon = { timeout: 60_000, interval: 100 };
+
+let built: BuiltPage;
+let files: StaticFiles;
+let browser: Browser;
+let page: Page;
+let failures: string[];
+
+beforeAll(async () => {
+  built = await buildPage('lab');
+  files = await serveFiles(built.dir);
+  browser = await launchBrowser();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  files?.close();
+  await built?.remove();
+});
+beforeEach(async () => {
+  failures = [];
+  page = await browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
+  page.on('pageerror', ({ message }) => failures.push(message));
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${files.url}/`) && !/^(?:data|blob):/.test(url)) failures.push(`asked for ${url}`);
+  });
+  await page.goto(`${files.url}/#compare`);
+}, 60_000);
+afterEach(async () => {
+  await page?.close();
+  if (failures.length > 0) throw new Error(failures.join('\n'));
+});
+
+const side = (name: 'naive' | 'ours') => page.getByTestId(`side-${name}`);
+const figure = async (name: 'naive' | 'ours', of: string): Promise<number> =>
+  Number((await side(name).getByTestId(`figure-${of}`).innerText()).replaceAll(',', ''));
+const beat = () => page.getByTestId('compare-beat').innerText();
+const secondsNow = async (): Promise<number> => Number.parseFloat(await beat());
+
+describe('naive beside ours', () => {
+  for (const variant of variants) {
+    const of = variant.harm;
+    it(`${of} on the left, and not on the right: ${variant.id}`, async () => {
+      await page.getByTestId(`variant-${variant.id}`).click();
+      await page.getByTestId('speed-4').click();
+      await expect.poll(() => figure('naive', of), soon).toBeGreaterThan(0);
+      const finding = await side('naive').getByTestId('finding').innerText();
+      expect(finding).toMatch(/^Write \d+\b.* r\d/);
+      expect(await secondsNow()).toBeLessThan(variant.foundByMs / 1000 + 3);
+      const last = variant.beats.at(-1)!;
+      await expect.poll(secondsNow, soon).toBeGreaterThan(Math.max(last.atMs, variant.foundByMs) / 1000 + 3);
+      expect(await beat()).toContain(last.text);
+      expect([await figure('ours', 'lost'), await figure('ours', 'acknowledged')]).toEqual([
+        0,
+        expect.any(Number),
+      ]);
+      expect(await side('ours').getByTestId('finding').count()).toBe(0);
+      expect(await side('ours').innerText()).toContain(`specs/${variant.rule.module}.tla:`);
+    }, 120_000);
+  }
+
+  it('is one screen, and both stand, step and are broken together', async () => {
+    await expect.poll(secondsNow, soon).toBeGreaterThan(7.6);
+    await page.getByTestId('play-pause').click();
+    const nodes = () =>
+      Promise.all(
+        (['naive', 'ours'] as const).map((name) =>
+          side(name).getByTestId('node-r2').getAttribute('aria-label'),
+        ),
+      );
+    await expect.poll(async () => new Set(await nodes()).size, soon).toBe(1);
+    const standing = await secondsNow();
+    await page.getByTestId('step-forward').click();
+    await expect.poll(secondsNow, soon).toBeGreaterThan(standing);
+    await side('ours').getByTestId('node-r2').focus();
+    await page.keyboard.press('Enter');
+    await page.getByTestId('replica-popover').getByTestId('crash-r2').click();
+    await page.keyboard.press('Escape');
+    await expect
+      .poll(nodes, soon)
+      .toEqual([expect.stringContaining('down'), expect.stringContaining('down')]);
+    const height = await page.evaluate(() => document.documentElement.scrollHeight);
+    expect(height).toBeLessThanOrEqual(900);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1440);
+  }, 120_000);
+});
+
+describe('presenter mode', () => {
+  it('shows the stage, time and one sentence, and is left by Escape; keys are told on ?', async () => {
+    await page.goto(`${files.url}/#lab`);
+    await page.getByTestId('node-r1').waitFor();
+    const small = await page.getByTestId('node-r1').boundingBox();
+    await page.keyboard.press('p');
+    await expect.poll(() => page.getByTestId('caption').innerText(), soon).toMatch(/r1 is elected.*\.$/);
+    expect(await page.getByTestId('view-lab').count()).toBe(0);
+    expect(await page.getByTestId('conscience').isVisible()).toBe(true);
+    const large = await page.getByTestId('node-r1').boundingBox();
+    expect(large!.width).toBeGreaterThan(small!.width * 1.1);
+    // What is clicked is what is seen there.
+    await page.mouse.click(large!.x + large!.width / 2, large!.y + large!.height / 2);
+    await page.getByTestId('replica-popover').getByText('r1', { exact: true }).first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByTestId('view-lab').count(), soon).toBe(1);
+    await page.keyboard.press('?');
+    await page.getByTestId('key-help').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByTestId('key-help').count(), soon).toBe(0);
+  }, 60_000);
+});
