@@ -103,6 +103,42 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
     ).toEqual([]);
   }, 60_000);
 
+  it.each([1_440, 390])(
+    'in its scenarios, %i pixels wide',
+    async (width) => {
+      const told = (page: Page) =>
+        page.getByTestId('scenario-caption').waitFor({ state: 'attached', timeout: 60_000 });
+      expect(
+        await look(
+          'lab',
+          [
+            ['the list', click('scenarios-open')],
+            ['a question', click('scenario-one-way-cut')],
+            [
+              'a chapter',
+              async (page) => {
+                await click('choice-leads')(page);
+                await click('scenario-begin')(page);
+                await told(page);
+              },
+            ],
+            [
+              'what was said before',
+              async (page) => {
+                await click('scenario-go-on')(page);
+                await page.locator('.scenario-chapters summary').first().click();
+              },
+            ],
+            // Whoever comes next finds the group as it was.
+            ['the group made whole', click('make-whole')],
+          ],
+          width,
+        ),
+      ).toEqual([]);
+    },
+    120_000,
+  );
+
   it('in the lab on a phone', async () => {
     expect(await look('lab', [['the stage', async () => undefined]], 390)).toEqual([]);
   }, 60_000);

@@ -1,7 +1,7 @@
 /** How scenarios put what they have seen into words. Pure. */
 import type { ReplicaStatus } from '../../../server/src/api/status.ts';
-import { formatBallot, freshStatus } from '../model/cluster-view.ts';
-import { lastStatusIn, type Seen } from './seen.ts';
+import { formatBallot, freshStatus, healthOf } from '../model/cluster-view.ts';
+import { lastStatusIn, leaderIn, type Seen } from './seen.ts';
 
 /** `r1`, `r1 and r2`, `r1, r2 and r3`. */
 export function listed(names: readonly string[], or = 'and'): string {
@@ -19,6 +19,7 @@ export function seconds(ms: number): string {
 
 /** What each replica is now, for whoever waited for something else in vain. */
 export function spellGroup(seen: Seen): string {
+  const leader = leaderIn(seen)?.id ?? null;
   return seen.cluster.replicas
     .map((replica) => {
       const { id, process } = replica;
@@ -27,7 +28,11 @@ export function spellGroup(seen: Seen): string {
       const status = freshStatus(replica);
       if (status === null) return `${id} says nothing (last: ballot ${ballotOf(lastStatusIn(seen, id))})`;
       const recovery = status.recovery === null ? '' : `, ${status.recovery.phase}`;
-      return `${id} is ${status.role} in ballot ${ballotOf(status)}, slot ${status.commitPoint}, ${status.state}${recovery}`;
+      return `${id} is ${status.role} in ballot ${ballotOf(status)} at slot ${status.commitPoint} (${lowered(healthOf(replica, leader).text)}${recovery})`;
     })
     .join('; ');
+}
+
+function lowered(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
 }

@@ -1,6 +1,6 @@
 /** A rule as the specification has it: its name, its line, and the text of it. */
 import { useEffect, useState } from 'react';
-import { findRule, type Rule, type SpecTexts } from '../../../scenarios/rules.ts';
+import { findRule, type FoundRule, type Rule, type SpecTexts } from '../../../scenarios/rules.ts';
 
 let loaded: SpecTexts | null = null;
 
@@ -36,10 +36,24 @@ export function RuleText({ rule }: { readonly rule: Rule }) {
       </figcaption>
       {found === null ? null : (
         <pre>
-          {found.text}
-          {found.isCut ? '\n  …' : ''}
+          {numbered(found).map(({ number, line }) => (
+            // What is too long goes on further in than it began.
+            <span key={number} style={{ paddingLeft: `${indentOf(line) + 2}ch` }}>
+              {line.trimStart()}
+              {'\n'}
+            </span>
+          ))}
+          {found.isCut ? '  …' : ''}
         </pre>
       )}
     </figure>
   );
+}
+
+function numbered({ text, line: first }: FoundRule): readonly { number: number; line: string }[] {
+  return text.split('\n').map((line, index) => ({ number: first + index, line }));
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }

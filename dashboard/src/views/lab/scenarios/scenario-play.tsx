@@ -27,6 +27,10 @@ export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: Sc
   return (
     <>
       <div
+        role="region"
+        aria-label="What is said"
+        // It is scrolled by the keyboard where it is long.
+        tabIndex={0}
         className="scenarios-body"
         data-testid="scenario-play"
         data-stage={stage.kind}
@@ -152,7 +156,7 @@ function Waiting({
       </span>
       {isStanding ? 'The world stands. Let it go on; waiting' : 'Waiting'} until{' '}
       {chapterOf(play).awaits(play.told)}
-      <span aria-hidden="true" className="num quiet">
+      <span aria-hidden="true" className="num quiet scenario-clock">
         {' '}
         · {seconds(Math.max(0, now - sinceMs))}
       </span>
