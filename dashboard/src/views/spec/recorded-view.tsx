@@ -67,7 +67,9 @@ function Refused({ refusal: { action, replica, reason } }: { readonly refusal: R
     <section className="spec-outcome" data-testid="refused">
       <h3>
         <span className="dot" data-tone="bad" aria-hidden="true" />
-        <span className="mono">{action}</span> of <span className="mono">{replica}</span> is refused
+        <span>
+          <span className="mono">{action}</span> of <span className="mono">{replica}</span> is refused
+        </span>
       </h3>
       <p>{reason}</p>
     </section>

@@ -1,5 +1,5 @@
 /** The steps of a behaviour in a strip: where it is, where it goes, and where it ends badly. */
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
 import { Button } from '../../components/button.tsx';
 import type { CounterexampleLoop } from '../../spec/counterexample.ts';
 import type { WalkStep } from '../../spec/walk.ts';
@@ -27,6 +27,13 @@ export function StepStrip({
 }: StepStripProps) {
   const list = useRef<HTMLOListElement>(null);
   const last = walk.length - 1;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // The strip's buttons have no use for these themselves.
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    onStep(at + by);
+  };
   useEffect(() => {
     const current = list.current?.children[at] as HTMLElement | undefined;
     const box = list.current;
@@ -34,7 +41,14 @@ export function StepStrip({
     box.scrollTo({ left: current.offsetLeft - (box.clientWidth - current.offsetWidth) / 2 });
   }, [at]);
   return (
-    <section className="spec-steps" aria-label="Steps" data-testid="spec-steps" data-at={at} data-last={last}>
+    <section
+      className="spec-steps"
+      aria-label="Steps"
+      data-testid="spec-steps"
+      data-at={at}
+      data-last={last}
+      onKeyDown={onKeyDown}
+    >
       <div className="spec-steps-buttons">
         <Button
           icon="stepBack"
