@@ -3,8 +3,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
+import { recordGroup } from '../../harness/conformance/fresh/record-group.ts';
+import { processAlterations } from '../../harness/conformance/processes/judge-processes.ts';
+import { paxosAsProcesses, primaryAsProcesses } from '../../harness/conformance/processes/testing.ts';
 import { beginRun } from '../sim/testing.ts';
 import { readTraceText } from '../src/spec/trace-text.ts';
+import { answer } from './answer.ts';
 import { verdictOn } from './verdict.ts';
 
 const refusedFile = fileURLToPath(new URL('../../specs/refused/forgets-promise.ndjson', import.meta.url));
@@ -52,5 +56,65 @@ describe('the verdict on a run', { timeout: 120_000 }, () => {
     expect(layers).toHaveLength(1);
     expect(layers[0]).toMatchObject({ refusal: null, accepted: 0 });
     expect(layers[0]?.notJudged).toContain('does not hold the beginning');
+  });
+
+  it('of a run that begins in the middle of a life says of the layers that need the founding that they are not judged', async () => {
+    const whole = await recordGroup(10, 'losses');
+    const { run, replica } = whole.findLast(
+      (event) => event.layer === 'consensus' && event.name === 'Restart' && event.state.promised.round > 0,
+    )!;
+    const life = whole.filter((event) => event.run === run);
+    // Nobody else is in it, so nobody else may have been heard.
+    const events = life.slice(
+      0,
+      life.findIndex((event) => 'from' in event),
+    );
+    const { layers } = await verdictOn(events, nobody);
+    expect(layers.map(({ module, refusal }) => [module, refusal])).toEqual([
+      ['MultiPaxos', null],
+      ['OrderedApply', null],
+      ['Lease', null],
+    ]);
+    expect(layers[0]!.notJudged).toBeNull();
+    for (const { notJudged } of layers.slice(1))
+      expect(notJudged).toContain(`The log of ${replica} was not empty`);
+  });
+
+  it.each([
+    ['Paxos', paxosAsProcesses, 2],
+    ['PrimaryCopies', primaryAsProcesses, 1],
+  ] as const)(
+    'of processes of %s counts their steps, and names the step that is refused',
+    async (module, record, seed) => {
+      const events = record(seed);
+      const { layers } = await verdictOn(events, nobody);
+      expect(layers).toMatchObject([{ module, refusal: null, notJudged: null }]);
+      expect(layers[0]!.accepted).toBeGreaterThan(10);
+
+      const altered = processAlterations[module]['a flush that nobody told']!(events);
+      const [layer, ...more] = (await verdictOn(altered, nobody)).layers;
+      expect(more).toEqual([]);
+      const { refusal } = layer!;
+      expect(layer).toMatchObject({ module, notJudged: null, accepted: refusal!.number - 1 });
+      expect(refusal).toMatchObject({
+        action: expect.stringMatching(/^[A-Z]/),
+        replica: refusal!.event!.replica,
+      });
+      expect(refusal!.reason).toContain('does not allow this step');
+      expect(altered).toContain(refusal!.event);
+    },
+  );
+
+  it('of processes whose beginning is gone is none, by the name of their specification', async () => {
+    const { layers } = await verdictOn(paxosAsProcesses(2).slice(9), nobody);
+    expect(layers).toMatchObject([{ module: 'Paxos', notJudged: expect.stringContaining('beginning') }]);
+  });
+});
+
+describe('what a page is told', () => {
+  it('is that a check has failed, and why, where there is no verdict', async () => {
+    const said: object[] = [];
+    await answer([null as unknown as TraceEvent], (message) => void said.push(message));
+    expect(said).toEqual([{ kind: 'failed', message: expect.stringContaining('null') }]);
   });
 });

@@ -5,7 +5,7 @@
  */
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import { checkLeaseTrace } from '../../harness/conformance/lease/lease-trace.ts';
-import { judgeProcesses } from '../../harness/conformance/processes/judge-processes.ts';
+import { judgeProcesses, protocolOf } from '../../harness/conformance/processes/judge-processes.ts';
 import { isProtocolTrace } from '../../harness/conformance/processes/lives.ts';
 import { checkApplyTrace } from '../../harness/conformance/trace/apply-trace.ts';
 import { checkTrace } from '../../harness/conformance/trace/check-trace.ts';
@@ -19,15 +19,27 @@ const judge = 'typescript';
 
 export async function verdictOn(told: readonly TraceEvent[], onProgress: OnProgress): Promise<Verdict> {
   const { events, leftOut, problem } = wholeRuns(told);
-  if (problem !== null) return { layers: [notJudged('MultiPaxos', problem)], leftOut };
-  if (isProtocolTrace(events)) return { layers: [await ofProcesses(events)], leftOut };
+  const isOfProcesses = isProtocolTrace(told);
+  if (problem !== null)
+    return { layers: [notJudged(isOfProcesses ? protocolOf(told) : 'MultiPaxos', problem)], leftOut };
+  if (isOfProcesses) return { layers: [await ofProcesses(events)], leftOut };
   const consensus = await attempt('MultiPaxos', () => ofConsensus(events, onProgress));
   if (consensus.refusal !== null || consensus.notJudged !== null) return { layers: [consensus], leftOut };
   const before = begunBefore(orderTrace(events));
-  if (before.length > 0) return { layers: [consensus], leftOut };
+  if (before.length > 0) {
+    const why = `The log of ${before.join(', ')} was not empty when the run begins, and this layer is judged from the founding of its group on only.`;
+    return { layers: [consensus, notJudged('OrderedApply', why), notJudged('Lease', why)], leftOut };
+  }
   const apply = await attempt('OrderedApply', () => ofApply(events));
   const lease = await attempt('Lease', () => ofLease(events));
-  return { layers: [consensus, apply, lease].filter((layer) => layer !== null), leftOut };
+  return {
+    layers: [
+      consensus,
+      apply ?? notJudged('OrderedApply', 'There is no event of this specification in the run.'),
+      lease ?? notJudged('Lease', 'There is no event of this specification in the run.'),
+    ],
+    leftOut,
+  };
 }
 
 function notJudged(module: string, why: string): LayerVerdict {
@@ -96,14 +108,25 @@ function ofLayer(module: string, outcome: LayerOutcome): LayerVerdict {
 
 /** Of single-decree Paxos, or of a primary and its copies. */
 async function ofProcesses(events: readonly TraceEvent[]): Promise<LayerVerdict> {
-  return attempt('Paxos, PrimaryCopies', async () => {
-    const { protocol, steps, refused } = await judgeProcesses(events, judge);
-    const reason = `the specification does not allow ${JSON.stringify(refused)}`;
-    const name = (refused as { readonly name?: unknown } | null)?.name;
-    const refusal: Refusal | null =
-      refused === null
-        ? null
-        : { action: typeof name === 'string' ? name : '', replica: '', reason, number: 0, event: null };
-    return { module: protocol, accepted: refused === null ? steps : 0, refusal, notJudged: null };
+  return attempt(protocolOf(events), async () => {
+    const { protocol, steps, refused, refusedAt } = await judgeProcesses(events, judge);
+    if (refused === null) return { module: protocol, accepted: steps, refusal: null, notJudged: null };
+    const { action = '', replica = '', number = 0, told = null } = refusedAt ?? {};
+    const refusal: Refusal = {
+      action,
+      replica,
+      reason: `the specification does not allow this step here, or not with the state that it led to: ${shortly(refused)}`,
+      number,
+      event: told,
+    };
+    return { module: protocol, accepted: Math.max(0, number - 1), refusal, notJudged: null };
   });
+}
+
+const REASON_MAX = 400;
+
+/** States and lists of slots are long, and stand beside it. */
+function shortly(refused: unknown): string {
+  const text = JSON.stringify(refused);
+  return text.length > REASON_MAX ? `${text.slice(0, REASON_MAX)}…` : text;
 }

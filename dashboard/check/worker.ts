@@ -1,7 +1,7 @@
 /** Holds the run of a page to the specifications, in a Worker: that takes seconds, which the page goes on in. */
 import '../sim/browser/globals.ts';
 import type { FromChecker, ToChecker } from '../src/spec/check-protocol.ts';
-import { verdictOn } from './verdict.ts';
+import { answer } from './answer.ts';
 
 /** As much of a Worker's own scope as is needed here. */
 interface WorkerScope {
@@ -11,7 +11,5 @@ interface WorkerScope {
 
 const scope = globalThis as unknown as WorkerScope;
 scope.addEventListener('message', ({ data }) => {
-  void verdictOn(data.events, (done, all) => scope.postMessage({ kind: 'progress', done, all }, [])).then(
-    (verdict) => scope.postMessage({ kind: 'verdict', verdict }, []),
-  );
+  void answer(data.events, (message) => scope.postMessage(message, []));
 });

@@ -36,4 +36,6 @@ export interface Verdict {
 
 export type FromChecker =
   | { readonly kind: 'progress'; readonly done: number; readonly all: number }
-  | { readonly kind: 'verdict'; readonly verdict: Verdict };
+  | { readonly kind: 'verdict'; readonly verdict: Verdict }
+  /** There will be none; in words. */
+  | { readonly kind: 'failed'; readonly message: string };

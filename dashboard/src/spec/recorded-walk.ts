@@ -20,13 +20,25 @@ export interface RecordedWalk {
   readonly at: number | null;
 }
 
-/** `about`: null is the last event. Of its layer only. */
+export interface WalkSubject {
+  /** Of these events only. */
+  readonly layer: TraceEvent['layer'];
+  /** Null: the last one. */
+  readonly about: Pick<TraceEvent, 'run' | 'seq'> | null;
+}
+
+/** Whose actions the events are, by the module that says what these mean. */
+export function layerOf(module: string): TraceEvent['layer'] {
+  if (module === 'OrderedApply') return 'apply';
+  if (module === 'Lease') return 'lease';
+  return module === 'Paxos' || module === 'PrimaryCopies' ? 'protocol' : 'consensus';
+}
+
 export function recordedWalk(
   events: readonly TraceEvent[],
-  about: Pick<TraceEvent, 'run' | 'seq' | 'layer'> | null,
+  { layer, about }: WalkSubject,
   text: ModelText,
 ): RecordedWalk {
-  const layer = about?.layer ?? 'consensus';
   const all = events
     .filter((event) => event.layer === layer)
     .sort((a, b) => a.atUs - b.atUs || a.seq - b.seq);
@@ -40,10 +52,11 @@ export function recordedWalk(
   for (const [number, event] of all.slice(first, center + 1 + BEHIND_MAX).entries()) {
     noteState(states, event);
     const values = valuesOf(event, states);
-    const definition = text.definitions.get(event.name);
+    const { name } = stepOf(event);
+    const definition = text.definitions.get(name);
     walk.push({
       number,
-      title: event.name,
+      title: name,
       operands: event.replica,
       place:
         definition === undefined
@@ -56,12 +69,20 @@ export function recordedWalk(
   return { walk, at: about === null || found === -1 ? null : center - first };
 }
 
+/** What an event says: of another protocol its step does. */
+function stepOf(event: TraceEvent): { readonly name: string; readonly state?: unknown } {
+  return event.layer === 'protocol' ? event.step : event;
+}
+
 function noteState(states: Map<string, Value>, event: TraceEvent): void {
-  if ('state' in event && event.state !== undefined) states.set(event.replica, valueOf(event.state));
+  const { state } = stepOf(event);
+  if (state !== undefined) states.set(event.replica, valueOf(state));
 }
 
 function valuesOf(event: TraceEvent, states: ReadonlyMap<string, Value>): ReadonlyMap<string, Value> {
-  const fields = Object.entries(event).filter(([name, value]) => !PLACING.has(name) && value !== undefined);
+  const fields = Object.entries(stepOf(event)).filter(
+    ([name, value]) => !PLACING.has(name) && value !== undefined,
+  );
   const values = new Map<string, Value>([['replica', event.replica]]);
   for (const [name, value] of fields) values.set(name, valueOf(value));
   const replicas = [...states.keys()].sort();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { lineOf } from './value-shape.ts';
-import { recordedWalk } from './recorded-walk.ts';
+import { layerOf, recordedWalk } from './recorded-walk.ts';
 import { readTraceText } from './trace-text.ts';
 import { modelTextOf } from './walk.ts';
 import { wholeRuns } from './whole-runs.ts';
@@ -51,7 +51,7 @@ describe('a recorded run as a walk', () => {
       event('r1', 2, 3, { layer: 'apply', name: 'Ship' }),
       event('r1', 3, 4, { state: { role: 'down' } }),
     ];
-    const { walk, at } = recordedWalk(events, events[3]!, text);
+    const { walk, at } = recordedWalk(events, { layer: 'consensus', about: events[3]! }, text);
     expect(at).toBe(2);
     expect(walk.map(({ title, operands, place }) => [title, operands, place?.first])).toEqual([
       ['Fsync', 'r1', 1],
@@ -64,6 +64,42 @@ describe('a recorded run as a walk', () => {
       '[r1: [role: down], r2: [role: leader]]',
     ]);
     expect(lineOf(walk[1]!.values.get('records')!)).toBe('3');
+  });
+});
+
+describe('a recorded run of another protocol as a walk', () => {
+  const text = modelTextOf(new Map([['Paxos', 'Fsync(r, n) ==\n  n > 0\n']]));
+  const step = (replica: string, seq: number, atUs: number, told: object): TraceEvent =>
+    event(replica, seq, atUs, { layer: 'protocol', name: 'PaxosStep', step: told });
+
+  it('has its steps by the names that they have in the specification, with what they say', () => {
+    const events = [
+      step('r1', 1, 1, { name: 'Restart', state: { done: 0 } }),
+      step('r2', 1, 2, { name: 'Fsync', records: 2, state: { done: 1 } }),
+      event('r1', 2, 3, { layer: 'operation', name: 'DatabaseUp' }),
+    ];
+    const { walk, at } = recordedWalk(events, { layer: layerOf('Paxos'), about: null }, text);
+    expect(at).toBeNull();
+    expect(walk.map(({ title, operands, place }) => [title, operands, place?.first])).toEqual([
+      ['Restart', 'r1', undefined],
+      ['Fsync', 'r2', 1],
+    ]);
+    expect(walk.map(({ values }) => lineOf(values.get('state')!))).toEqual([
+      '[r1: [done: 0]]',
+      '[r1: [done: 0], r2: [done: 1]]',
+    ]);
+    expect(lineOf(walk[1]!.values.get('records')!)).toBe('2');
+    expect(walk[1]!.values.has('step')).toBe(false);
+  });
+
+  it('is of the layer that its specification says what it means', () => {
+    expect(['MultiPaxos', 'OrderedApply', 'Lease', 'Paxos', 'PrimaryCopies'].map(layerOf)).toEqual([
+      'consensus',
+      'apply',
+      'lease',
+      'protocol',
+      'protocol',
+    ]);
   });
 });
 

@@ -16,7 +16,8 @@ export function startCheck(
   const verdict = new Promise<Verdict>((resolve, reject) => {
     worker.addEventListener('message', ({ data }: MessageEvent<FromChecker>) => {
       if (data.kind === 'progress') onProgress(data.done, data.all);
-      else resolve(data.verdict);
+      else if (data.kind === 'verdict') resolve(data.verdict);
+      else reject(new Error(`the check has failed: ${data.message}`));
     });
     worker.addEventListener('error', ({ message }) => reject(new Error(`the check has failed: ${message}`)));
   }).finally(() => worker.terminate());

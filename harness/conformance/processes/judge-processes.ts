@@ -10,7 +10,7 @@ import { judgePaxosTrace } from '../../paxos/paxos-trace.ts';
 import type { JudgeName } from '../judge/judges.ts';
 import { refusedEvent } from '../primary/primary-trace.ts';
 import { NothingToAlterError } from '../trace/nothing-to-alter.ts';
-import { type ProtocolEvent, stepsOf } from './lives.ts';
+import { type ProtocolEvent, stepsOf, type ToldStep } from './lives.ts';
 import { paxosRunOf } from './paxos-lives.ts';
 import { primaryRunOf } from './primary-lives.ts';
 
@@ -21,6 +21,17 @@ export interface ProcessVerdict {
   readonly actions: ReadonlyMap<string, number>;
   /** What the specification does not allow, as it was recorded or put in; null: it allows all. */
   readonly refused: unknown;
+  /** Where that is; null: all is allowed. */
+  readonly refusedAt: RefusedAt | null;
+}
+
+export interface RefusedAt {
+  readonly action: string;
+  readonly replica: string;
+  /** Counts from 1 among the steps that were told. */
+  readonly number: number;
+  /** What was told; an end of a life, which nobody tells, was put in ahead of it. */
+  readonly told: ProtocolEvent;
 }
 
 /** What a host keeps of the log for copies that lag (primary-host.ts). */
@@ -31,27 +42,46 @@ export async function judgeProcesses(
   events: readonly TraceEvent[],
   judge: JudgeName = 'typescript',
 ): Promise<ProcessVerdict> {
-  const isPaxos = events.some(({ name }) => name === 'PaxosStep');
-  return isPaxos ? judgePaxos(events, judge) : judgePrimary(events, judge);
+  return protocolOf(events) === 'Paxos' ? judgePaxos(events, judge) : judgePrimary(events, judge);
+}
+
+/** Of processes that have another core than Multi-Paxos. */
+export function protocolOf(events: readonly TraceEvent[]): ProcessVerdict['protocol'] {
+  return events.some(({ name }) => name === 'PaxosStep') ? 'Paxos' : 'PrimaryCopies';
 }
 
 async function judgePaxos(events: readonly TraceEvent[], judge: JudgeName): Promise<ProcessVerdict> {
   const { members, steps } = stepsOf<PaxosTraceEvent>(events, 'PaxosStep');
   const run = paxosRunOf(steps);
   const { refused, steps: count } = await judgePaxosTrace(run, members.length, judge);
-  return { protocol: 'Paxos', steps: count, actions: counted(run.map(({ event }) => event.name)), refused };
+  // The same one that was given.
+  const one = run.find((each) => each === refused);
+  return {
+    protocol: 'Paxos',
+    steps: count,
+    actions: counted(run.map(({ event }) => event.name)),
+    refused,
+    refusedAt: one === undefined ? null : refusedAt(steps, one.of, one.event.name),
+  };
 }
 
 async function judgePrimary(events: readonly TraceEvent[], judge: JudgeName): Promise<ProcessVerdict> {
   const { members, steps } = stepsOf<PrimaryTraceEvent>(events, 'PrimaryStep');
   const run = primaryRunOf(steps);
   const refused = await refusedEvent(run, members.length, { judge, keepSlots });
+  const one = run.find((each) => each === refused?.event);
   return {
     protocol: 'PrimaryCopies',
     steps: run.length,
     actions: counted(run.map(({ name }) => name)),
     refused: refused?.event ?? null,
+    refusedAt: one === undefined ? null : refusedAt(steps, one.of, one.name),
   };
+}
+
+function refusedAt(steps: readonly ToldStep<unknown>[], of: number, action: string): RefusedAt {
+  const { replica, told } = steps[of]!;
+  return { action, replica, number: of + 1, told };
 }
 
 function counted(names: readonly string[]): ReadonlyMap<string, number> {

@@ -13,6 +13,7 @@ export interface ToldStep<Step> {
   /** Whose process told it. */
   readonly run: string;
   readonly step: Step;
+  readonly told: ProtocolEvent;
 }
 
 export interface ToldSteps<Step> {
@@ -37,7 +38,12 @@ export function stepsOf<Step>(events: readonly TraceEvent[], name: ProtocolEvent
     throw new Error(`${own.length} steps are more than the ${stepsMax} that are judged`);
   const inOrder = own.toSorted((a, b) => a.atUs - b.atUs || (a.run === b.run ? a.seq - b.seq : 0));
   const members = [...new Set(inOrder.map(({ replica }) => replica))].sort();
-  const steps = inOrder.map(({ replica, run, step }) => ({ replica, run, step: step as Step }));
+  const steps = inOrder.map((told) => ({
+    replica: told.replica,
+    run: told.run,
+    step: told.step as Step,
+    told,
+  }));
   return { members, steps };
 }
 

@@ -1,7 +1,7 @@
 /** A recorded run that was checked, step by step: up to the event that is refused, or to its end. */
 import { useMemo, useState } from 'react';
 import type { Refusal, Verdict } from '../../spec/check-protocol.ts';
-import { recordedWalk } from '../../spec/recorded-walk.ts';
+import { layerOf, recordedWalk } from '../../spec/recorded-walk.ts';
 import { modulesOf } from '../../spec/spec-files.ts';
 import { type ModelText, modelTextOf } from '../../spec/walk.ts';
 import type { Checked } from './use-check.ts';
@@ -21,21 +21,30 @@ export function RecordedView({ checked, verdict }: RecordedViewProps) {
   const layer = verdict.layers.find(({ refusal }) => refusal !== null) ?? verdict.layers[0];
   const text = useLoaded(layer?.module ?? 'MultiPaxos', load);
   if (text.kind !== 'there') return <p className="empty">{text.kind === 'failed' ? text.message : ''}</p>;
-  return <Shown checked={checked} refusal={layer?.refusal ?? null} text={text.value} />;
+  return (
+    <Shown
+      checked={checked}
+      module={layer?.module ?? 'MultiPaxos'}
+      refusal={layer?.refusal ?? null}
+      text={text.value}
+    />
+  );
 }
 
 function Shown({
   checked,
+  module,
   refusal,
   text,
 }: {
   readonly checked: Checked;
+  readonly module: string;
   readonly refusal: Refusal | null;
   readonly text: ModelText;
 }) {
   const { walk, at: refusedAt } = useMemo(
-    () => recordedWalk(checked.events, refusal?.event ?? null, text),
-    [checked.events, refusal, text],
+    () => recordedWalk(checked.events, { layer: layerOf(module), about: refusal?.event ?? null }, text),
+    [checked.events, module, refusal, text],
   );
   const [at, setAt] = useState<number | null>(null);
   if (walk.length === 0) return <p className="empty">There is no event of this specification in the run.</p>;
@@ -51,7 +60,7 @@ function Shown({
         <header className="spec-bug" data-testid="recorded-words">
           <h2>{checked.title}</h2>
           <p>
-            {refusal === null
+            {refusedAt === null
               ? 'The last events, each beside the action of the specification that it is.'
               : 'The events up to the one that is refused, each beside the action of the specification that it claims to be.'}
           </p>

@@ -48,6 +48,9 @@ function Layer({
               {refusal.action} {refusal.replica}
             </span>
           </p>
+          <p className="spec-reason" data-testid="refusal-reason">
+            {refusal.reason}
+          </p>
           {onJump === null || refusal.event === null ? null : (
             <Button data-testid="jump" onClick={() => onJump(refusal)}>
               Show it in the lab
