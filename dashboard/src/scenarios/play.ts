@@ -25,6 +25,8 @@ export type Stage =
   /** It has come about, and the reader has not gone on. */
   | { readonly kind: 'told' }
   | { readonly kind: 'missed'; readonly saw: string; readonly todo: string }
+  /** What a chapter asked for was not done: there is nothing to wait for. */
+  | { readonly kind: 'refused'; readonly why: string; readonly todo: string }
   | { readonly kind: 'answered'; readonly answer: Answer }
   /** The run that it was played on is there no more, or cannot be asked. */
   | { readonly kind: 'gone'; readonly why: string };
@@ -96,20 +98,30 @@ export function goOn(play: Play): Played {
   return { play: { ...play, stage: { kind: 'answered', answer }, marks: { replicas: [] } }, acts: [] };
 }
 
-/** As long again for what did not come about. */
-export function waitLonger(play: Play): Play {
+/** As long again for what did not come about. `nowMs`: where the run's clock is. */
+export function waitLonger(play: Play, nowMs: number): Play {
   if (play.stage.kind !== 'missed') return play;
-  const { atMs } = play.told.now;
+  const atMs = Math.max(nowMs, play.told.now.atMs);
   return {
     ...play,
     stage: { kind: 'waiting', sinceMs: atMs, untilMs: atMs + chapterOf(play).withinMs },
   };
 }
 
-/** What was asked of the group was refused. */
+/** What the chapter that is waited for asked of the group was refused. Nothing if it is not waited for any more. */
 export function refusedPlay(play: Play, message: string): Play {
-  const saw = `The group has refused what was asked of it: ${message}`;
-  return { ...play, stage: { kind: 'missed', saw, todo: 'Make everything whole, and begin it again.' } };
+  if (play.stage.kind !== 'waiting') return play;
+  const why = `The group has refused what was asked of it: ${message}`;
+  const todo = 'Make everything whole, and begin it again.';
+  return { ...play, stage: { kind: 'refused', why, todo }, marks: { replicas: [] } };
+}
+
+/** Nothing is told of the run any more: what is waited for cannot be seen. */
+export function unseenPlay(play: Play): Play {
+  if (play.stage.kind !== 'waiting') return play;
+  const saw = `The server does not answer, so it cannot be seen whether ${chapterOf(play).awaits(play.told)}.`;
+  const todo = 'The page asks again by itself: when the server is back, wait longer.';
+  return { ...play, stage: { kind: 'missed', saw, todo } };
 }
 
 export function gonePlay(play: Play, why: string): Play {

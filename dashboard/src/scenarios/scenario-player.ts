@@ -2,7 +2,7 @@
  * Joins a play to the run that is shown: hands it what is told, sends its acts by the same requests as a click does, and holds the world at each chapter's end where it can be held.
  *
  * Responsible for: when a play is watched, and that it ends with its run. What a scenario is and says is play.ts.
- * Invariant: looks at the newest of the run, whatever moment the reader looks at; at most one play at a time.
+ * Invariants: looks at the newest of the run, whatever moment the reader looks at; at most one play at a time; what is answered to a chapter's acts counts for that chapter alone.
  */
 import type { FaultRequest } from '../../../server/src/api/status.ts';
 import type { DashboardState } from '../model/dashboard-state.ts';
@@ -16,6 +16,7 @@ import {
   type Play,
   type Played,
   refusedPlay,
+  unseenPlay,
   waitLonger,
   watchPlay,
 } from './play.ts';
@@ -50,6 +51,8 @@ function openPlayer(store: RunStore): ScenarioPlayer {
   let record: RunRecord | null = null;
   let watched: DashboardState | null = null;
   let stop: (() => void) | null = null;
+  /** Counts the chapters that were begun, and plays that were ended. */
+  let turn = 0;
 
   const setPlay = (next: Play | null): void => {
     if (next === play) return;
@@ -67,6 +70,10 @@ function openPlayer(store: RunStore): ScenarioPlayer {
       );
       return;
     }
+    if (store.get().state.connection.kind === 'lost') {
+      setPlay(unseenPlay(play));
+      return;
+    }
     const { newest, lastMs } = store.record().history;
     // The store also tells of what a reader does.
     if (lastMs === null || newest === watched) return;
@@ -78,12 +85,12 @@ function openPlayer(store: RunStore): ScenarioPlayer {
     setPlay(next);
   };
   const send = (acts: readonly FaultRequest[]): void => {
-    const asked = play;
+    const asked = turn;
     for (const act of acts)
       void store.source.requests?.fault(act).then((outcome) => {
-        if (outcome.ok || play === null || play.scenario !== asked?.scenario) return;
+        if (outcome.ok || turn !== asked || play?.stage.kind !== 'waiting') return;
         store.source.world?.pause();
-        setPlay(refusedPlay(play, outcome.error.message));
+        end(refusedPlay(play, outcome.error.message));
       });
   };
   /** Acts are sent ahead of letting time go on: they are done at this moment of the world. */
@@ -91,6 +98,7 @@ function openPlayer(store: RunStore): ScenarioPlayer {
     const isOver = played.play.stage.kind !== 'waiting';
     store.follow();
     setPlay(played.play);
+    if (played.acts.length > 0) turn += 1;
     send(played.acts);
     if (isOver) end(played.play);
     else store.source.world?.run(speed);
@@ -98,6 +106,7 @@ function openPlayer(store: RunStore): ScenarioPlayer {
   const end = (last: Play | null): void => {
     stop?.();
     stop = null;
+    turn += 1;
     setPlay(last);
   };
 
@@ -125,7 +134,9 @@ function openPlayer(store: RunStore): ScenarioPlayer {
       if (play?.stage.kind === 'told') take(goOn(play), speed);
     },
     waitLonger(speed) {
-      if (play?.stage.kind === 'missed') take({ play: waitLonger(play), acts: [] }, speed);
+      if (play?.stage.kind !== 'missed') return;
+      take({ play: waitLonger(play, store.source.nowMs()), acts: [] }, speed);
+      watch();
     },
     leave: () => end(null),
   };

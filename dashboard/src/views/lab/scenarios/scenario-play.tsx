@@ -21,7 +21,7 @@ interface ScenarioPlayProps {
 
 export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: ScenarioPlayProps) {
   const { scenario, stage, said, chapter } = play;
-  const isOver = stage.kind === 'answered' || stage.kind === 'gone';
+  const isOver = stage.kind === 'answered' || stage.kind === 'refused' || stage.kind === 'gone';
   const current = stage.kind === 'told' ? said.at(-1) : undefined;
   const before = current === undefined ? said : said.slice(0, -1);
   return (
@@ -60,7 +60,7 @@ export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: Sc
                     {current.caption}
                   </p>
                 )}
-                {stage.kind === 'missed' ? <Missed saw={stage.saw} todo={stage.todo} /> : null}
+                {stage.kind === 'missed' ? <Missed saw={stage.saw} todo={stage.todo} kind="missed" /> : null}
               </div>
               <RuleText rule={chapterOf(play).rule} />
             </li>
@@ -68,6 +68,7 @@ export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: Sc
         </ol>
         <div aria-live="polite">
           {stage.kind === 'answered' ? <Answered play={play} answer={stage.answer} /> : null}
+          {stage.kind === 'refused' ? <Missed saw={stage.why} todo={stage.todo} kind="refused" /> : null}
           {stage.kind === 'gone' ? (
             <p className="scenario-missed" data-testid="scenario-gone">
               {stage.why}
@@ -164,9 +165,17 @@ function Waiting({
   );
 }
 
-function Missed({ saw, todo }: { readonly saw: string; readonly todo: string }) {
+function Missed({
+  saw,
+  todo,
+  kind,
+}: {
+  readonly saw: string;
+  readonly todo: string;
+  readonly kind: 'missed' | 'refused';
+}) {
   return (
-    <div className="scenario-missed" data-testid="scenario-missed">
+    <div className="scenario-missed" data-testid={`scenario-${kind}`}>
       <p>{saw}</p>
       <p>{todo}</p>
     </div>
