@@ -103,7 +103,7 @@ export class Simulator {
     this.say({ kind: 'begun', setup });
     pacer.set(asFastAsItGoes(atMs ?? Number.POSITIVE_INFINITY));
     const failed = (error: Error): void => {
-      if (counts()) this.say({ kind: 'trouble', text: error.message });
+      if (counts()) this.say({ kind: 'failed', text: error.message });
     };
     void world.live(() => false).catch(failed);
   }

@@ -16,6 +16,8 @@ interface Side {
   readonly port: SimulatorPort;
   atMs: number;
   isStanding: boolean;
+  /** It goes on no more, until it is begun anew. */
+  hasFailed: boolean;
 }
 
 export class Lockstep {
@@ -33,7 +35,7 @@ export class Lockstep {
 
   /** The same port, which is listened to. */
   join(port: SimulatorPort): SimulatorPort {
-    const side: Side = { port, atMs: 0, isStanding: false };
+    const side: Side = { port, atMs: 0, isStanding: false, hasFailed: false };
     this.sides.push(side);
     return {
       post: (message: ToSimulator) => port.post(message),
@@ -51,9 +53,23 @@ export class Lockstep {
     else if (message.kind === 'pace') {
       side.atMs = message.atMs;
       side.isStanding = message.pace.mode === 'standing';
-    } else return;
+    } else if (message.kind === 'begun') side.hasFailed = false;
+    else if (message.kind === 'failed') this.fail(side);
+    else return;
     if (this.bothStand) for (const resolve of this.waiting.splice(0)) resolve();
     this.goOn();
+  }
+
+  /** The other one goes on to where it may, and stands there. */
+  private fail(side: Side): void {
+    side.hasFailed = true;
+    side.isStanding = true;
+    this.want({ mode: 'standing' });
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
+
+  private get canGoOn(): boolean {
+    return this.sides.every(({ hasFailed }) => !hasFailed);
   }
 
   private get bothStand(): boolean {
@@ -97,6 +113,7 @@ export class Lockstep {
   }
 
   run(speed: number): void {
+    if (!this.canGoOn) return;
     this.want({ mode: 'running', speed });
     this.goOn();
   }
@@ -104,11 +121,11 @@ export class Lockstep {
   /** Both go on to where they may, and stand there. */
   pause(): void {
     this.want({ mode: 'standing' });
-    if (!this.bothStand) this.pass(Number.POSITIVE_INFINITY, this.toMs);
+    if (this.canGoOn && !this.bothStand) this.pass(Number.POSITIVE_INFINITY, this.toMs);
   }
 
   async step(): Promise<void> {
-    if (this.wanted.mode === 'running' || !this.bothStand) return;
+    if (this.wanted.mode === 'running' || !this.bothStand || !this.canGoOn) return;
     const standing = this.stood();
     this.pass(Number.POSITIVE_INFINITY, this.toMs + stepMs);
     await standing;

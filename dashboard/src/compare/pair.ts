@@ -5,6 +5,7 @@
  */
 import type { FaultRequest } from '../../../server/src/api/status.ts';
 import type { RunRequests } from '../run/requests.ts';
+import type { Act } from '../run/simulated/acts.ts';
 import type { RunSetup } from '../run/simulated/run-address.ts';
 import { type SimulatedSource, simulatedSource, type SimulatorPort } from '../run/simulated-source.ts';
 import { openRun, type RunStore } from '../run/run-store.ts';
@@ -16,8 +17,12 @@ export interface PairedRun {
   readonly ours: RunStore;
   /** Of both: what is read from it is of the world as it is. */
   readonly both: RunStore;
-  /** What must not be, in the world as it is; null: nothing was found. */
+  /** All that was done to both, or is to be. */
+  readonly acts: () => readonly Act[];
+  /** What keeps one of the two from going on, or must not be in the world as it is; what must not be in the other one is what it is shown for. Null: nothing. */
   readonly trouble: () => string | null;
+  /** One of these is another one. Calling what it returns ends it. */
+  readonly onChange: (listener: () => void) => () => void;
   readonly close: () => void;
 }
 
@@ -65,14 +70,29 @@ export function openPair({ naive, ours, setup, fromMs, goesOn }: PairOptions): P
     naive: naiveRun,
     ours: oursRun,
     both,
-    trouble: () => ofOurs.trouble(),
+    acts: () => ofOurs.setup().acts,
+    trouble: () => troubleOf(sources),
+    onChange(listener) {
+      const stops = sources.map((source) => source.onChange(listener));
+      return () => stops.forEach((stop) => stop());
+    },
     close: () => each((store) => store.close()),
   };
+}
+
+function troubleOf([ofNaive, ofOurs]: readonly SimulatedSource[]): string | null {
+  const [naive, ours] = [ofNaive!.failure(), ofOurs!.failure()];
+  if (naive === null && ours === null) return ofOurs!.trouble();
+  const which = naive === null ? 'as it is' : 'without the rule';
+  return `The world ${which} goes on no more, so both stand: what is shown holds up to here. Begin again. (${naive ?? ours})`;
 }
 
 function requestsOf(sources: readonly SimulatedSource[], lockstep: Lockstep): RunRequests {
   return {
     async fault(request: FaultRequest) {
+      // It would be done to one of them alone.
+      if (sources.some((source) => source.failure() !== null))
+        return { ok: false, error: { code: 'failed', message: troubleOf(sources)! } };
       const atMs = lockstep.actMs();
       const outcomes = await Promise.all(sources.map((source) => source.actAt(request, atMs)));
       // What one world cannot do is told, though the other may: what a rule prevents is not a fault.

@@ -28,8 +28,7 @@ export interface Variant {
   /** Where it begins to be shown. */
   readonly fromMs: number;
   readonly beats: readonly Beat[];
-  readonly harm: 'lost' | 'stale';
-  /** By when it is found, on the run's clock. */
+  /** By when a lost write is found, on the run's clock. */
   readonly foundByMs: number;
   readonly happened: string;
   readonly prevented: string;
@@ -74,7 +73,6 @@ const wiped: Variant = {
     { atMs: 12_200, text: 'The disk of r2 is lost, and r2 starts again with nothing' },
     { atMs: 20_000, text: 'r1 is back, and all links are whole' },
   ],
-  harm: 'lost',
   foundByMs: 24_000,
   happened:
     'r1 and r2 had chosen these writes, and their clients were told so. r2 forgot its votes with its disk, promised r3 all the same, and r3 became leader of a majority of which nobody knew them.',
@@ -103,7 +101,6 @@ const unchosen: Variant = {
     { atMs: 9_000, text: 'r1 and r2 are parted from the others: r1 leads on, and nothing of it is chosen' },
     { atMs: 15_000, text: 'All links are whole: r1 and r2 hear what the others have chosen meanwhile' },
   ],
-  harm: 'lost',
   foundByMs: 18_000,
   happened:
     'On the smaller side r2 fed its PostgreSQL with WAL for which only r1 and r2 had voted. The others chose other WAL for the same slots, which does not fit behind it: whatever was acknowledged since is missing there for good.',

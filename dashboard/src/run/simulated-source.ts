@@ -25,7 +25,9 @@ export interface SimulatedSource extends RunSource {
   readonly setup: () => RunSetup;
   /** While it is made again: where it is, and where it will stand. */
   readonly underWay: () => { readonly atMs: number; readonly toMs: number } | null;
-  /** What must not be; null: nothing was found. */
+  /** Why the world goes on no more; null: it does. */
+  readonly failure: () => string | null;
+  /** What must not be, and that it has failed; null: nothing was found. */
   readonly trouble: () => string | null;
   /** Not before that moment of the world: so the same can befall two worlds at the same time. */
   readonly actAt: (deed: Deed, notBeforeMs: number) => Promise<FaultOutcome>;
@@ -50,6 +52,7 @@ export function simulatedSource(
   let asked = 0;
   let clock = { atMs: 0, wallMs: 0 };
   let trouble: string | null = null;
+  let failure: string | null = null;
 
   const tell = (listeners: ReadonlySet<() => void>): void => listeners.forEach((one) => one());
   const setClock = (ms: number): void => {
@@ -60,6 +63,7 @@ export function simulatedSource(
       case 'begun':
         setup = message.setup;
         trouble = null;
+        failure = null;
         setClock(0);
         listener?.onBegun();
         listener?.onConnection({ kind: 'open' });
@@ -85,6 +89,14 @@ export function simulatedSource(
         answered.get(message.id)?.(message.answer);
         answered.delete(message.id);
         return;
+      case 'failed':
+        failure = message.text;
+        pace = { mode: 'standing' };
+        setClock(clock.atMs);
+        dismiss('failed', message.text);
+        tell(paceChanged);
+        tell(changed);
+        return;
       case 'trouble':
         trouble = message.text;
         tell(changed);
@@ -93,8 +105,17 @@ export function simulatedSource(
         message satisfies never;
     }
   };
+  const dismiss = (code: string, text: string): void => {
+    for (const answer of answered.values()) answer({ error: { code, message: text } });
+    answered.clear();
+  };
   const ask = (question: Ask): Promise<object> =>
     new Promise((resolve) => {
+      // Whoever cannot answer is asked nothing but to begin anew.
+      if (failure !== null && question.kind !== 'fork') {
+        resolve({ error: { code: 'failed', message: failure } });
+        return;
+      }
       asked += 1;
       answered.set(asked, resolve);
       port.post({ kind: 'ask', id: asked, ask: question });
@@ -113,9 +134,7 @@ export function simulatedSource(
       return () => {
         listener = null;
         port.end();
-        for (const answer of answered.values())
-          answer({ error: { code: 'gone', message: 'The run was left.' } });
-        answered.clear();
+        dismiss('gone', 'The run was left.');
       };
     },
     nowMs() {
@@ -138,7 +157,8 @@ export function simulatedSource(
     retryNow: () => undefined,
     setup: () => setup,
     underWay,
-    trouble: () => trouble,
+    failure: () => failure,
+    trouble: () => failure ?? trouble,
     async actAt(deed, notBeforeMs) {
       const answer = await ask({ kind: 'act', deed, notBeforeMs });
       return 'error' in answer ? { ok: false, error: answer.error as ApiError } : { ok: true };

@@ -12,7 +12,7 @@ export function portOf(worker: Worker): SimulatorPort {
     listen(listener) {
       worker.addEventListener('message', ({ data }: MessageEvent<FromSimulator>) => listener(data));
       worker.addEventListener('error', ({ message }) =>
-        listener({ kind: 'trouble', text: `The simulator has failed: ${message}` }),
+        listener({ kind: 'failed', text: `The simulator has failed: ${message}` }),
       );
     },
     end: () => worker.terminate(),

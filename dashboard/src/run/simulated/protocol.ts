@@ -40,7 +40,9 @@ export type FromSimulator =
   | { readonly kind: 'acts'; readonly acts: readonly Act[] }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: object }
   /** Something is wrong that must not be. */
-  | { readonly kind: 'trouble'; readonly text: string };
+  | { readonly kind: 'trouble'; readonly text: string }
+  /** The world goes on no more, or there is none: nothing comes of it but what a fork begins. */
+  | { readonly kind: 'failed'; readonly text: string };
 
 /** Messages of frames that the page has not taken yet. */
 export const underWayMax = 20;

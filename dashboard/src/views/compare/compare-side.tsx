@@ -5,6 +5,7 @@ import { Terms } from '../../components/term.tsx';
 import type { Acts } from '../../components/use-acts.ts';
 import type { Variant } from '../../compare/variants.ts';
 import { findLeader } from '../../model/cluster-view.ts';
+import type { Act } from '../../run/simulated/acts.ts';
 import { MessagePopover, type Picked } from '../lab/message-popover.tsx';
 import { Stage } from '../lab/stage.tsx';
 import { Verdict } from './verdict.tsx';
@@ -15,9 +16,11 @@ interface CompareSideProps {
   readonly themeKey: string;
   readonly acts: Acts;
   readonly speed: number;
+  /** All that was done to both worlds, or is to be. */
+  readonly done: readonly Act[];
 }
 
-export function CompareSide({ variant, isNaive, themeKey, acts, speed }: CompareSideProps) {
+export function CompareSide({ variant, isNaive, themeKey, acts, speed, done }: CompareSideProps) {
   const store = useRun();
   const cluster = useSelected(store, (view) => view.state.cluster);
   const [picked, setPicked] = useState<Picked | null>(null);
@@ -45,7 +48,7 @@ export function CompareSide({ variant, isNaive, themeKey, acts, speed }: Compare
         )}
         {picked === null ? null : <MessagePopover picked={picked} onClose={() => setPicked(null)} />}
       </div>
-      <Verdict variant={variant} isNaive={isNaive} />
+      <Verdict variant={variant} isNaive={isNaive} done={done} />
     </section>
   );
 }

@@ -10,6 +10,7 @@ import { beatAt } from '../../compare/beats.ts';
 import type { PairedRun } from '../../compare/pair.ts';
 import type { Variant } from '../../compare/variants.ts';
 import type { Tone } from '../../model/cluster-view.ts';
+import type { Act } from '../../run/simulated/acts.ts';
 import { wholeRequests } from '../../stage/acts.ts';
 import { PresentHead } from '../present/caption-line.tsx';
 import { PastNotice } from '../past-notice.tsx';
@@ -33,15 +34,16 @@ export function PairView({ pair, variant, themeKey, onRestart, showToast }: Pair
   const isPast = useSelected(both, (view) => view.playhead.mode !== 'following');
   const cluster = useSelected(both, (view) => view.state.cluster);
   const whole = cluster === null ? [] : wholeRequests(cluster);
-  const trouble = useSyncExternalStore(both.subscribe, pair.trouble);
+  const trouble = useSyncExternalStore(pair.onChange, pair.trouble);
+  const done = useSyncExternalStore(pair.onChange, pair.acts);
   useKeys(timeKeys(both, transport));
   const presenting = usePresenting();
-  const side = { variant, themeKey, acts, speed: transport.speed };
+  const side = { variant, themeKey, acts, speed: transport.speed, done };
   return (
     <ServerAway value={isPast ? 'This is the past: go back to now to change anything' : null}>
       {presenting.isOn ? (
         <RunProvider value={both}>
-          <PresentedBeat variant={variant} />
+          <PresentedBeat variant={variant} done={done} />
         </RunProvider>
       ) : null}
       {trouble === null ? null : (
@@ -80,7 +82,9 @@ export function PairView({ pair, variant, themeKey, onRestart, showToast }: Pair
       <RunProvider value={both}>
         <section className="lab-time compare-time" aria-label="Time">
           <PastNotice />
-          <Transport transport={transport}>{presenting.isOn ? null : <Beat variant={variant} />}</Transport>
+          <Transport transport={transport}>
+            {presenting.isOn ? null : <Beat variant={variant} done={done} />}
+          </Transport>
           {cluster === null ? null : <TimeLine transport={transport} cluster={cluster} themeKey={themeKey} />}
         </section>
       </RunProvider>
@@ -88,16 +92,22 @@ export function PairView({ pair, variant, themeKey, onRestart, showToast }: Pair
   );
 }
 
+interface BeatProps {
+  readonly variant: Variant;
+  /** All that was done to both worlds, or is to be. */
+  readonly done: readonly Act[];
+}
+
 /** The same, for a whole room. */
-function PresentedBeat({ variant }: { readonly variant: Variant }) {
-  const { text } = beatAt(variant, useMoment(100));
+function PresentedBeat({ variant, done }: BeatProps) {
+  const { text } = beatAt(variant, done, useMoment(100));
   return <PresentHead text={`${text}.`} tone="plain" />;
 }
 
 /** What was done last, in words. */
-function Beat({ variant }: { readonly variant: Variant }) {
+function Beat({ variant, done }: BeatProps) {
   const atMs = useMoment(100);
-  const beat = beatAt(variant, atMs);
+  const beat = beatAt(variant, done, atMs);
   return (
     <p className="compare-beat" aria-live="polite" data-testid="compare-beat">
       <span className="num quiet">{(atMs / 1000).toFixed(1)} s</span> {beat.text}

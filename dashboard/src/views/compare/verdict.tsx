@@ -2,55 +2,81 @@
 import type { LoadFinding, LoadStatus } from '../../../../server/src/api/load.ts';
 import { formatCount } from '../../components/format.ts';
 import { Terms } from '../../components/term.tsx';
-import { useRun, useSelected } from '../../components/run.tsx';
+import { useMoment, useRun, useSelected } from '../../components/run.tsx';
+import { accountOf, type Looked } from '../../compare/account.ts';
 import type { Variant } from '../../compare/variants.ts';
+import type { Act } from '../../run/simulated/acts.ts';
 import { findRule } from '../../scenarios/rules.ts';
 import { specTexts } from '../../scenarios/spec-texts.ts';
+import { listed } from '../../scenarios/words.ts';
 
 interface VerdictProps {
   readonly variant: Variant;
   readonly isNaive: boolean;
+  /** All that was done to both worlds, or is to be. */
+  readonly done: readonly Act[];
 }
 
-const none: Pick<LoadStatus, 'counts' | 'lost' | 'findings'> = {
+const none: Pick<LoadStatus, 'counts' | 'lost' | 'stale' | 'risen'> = {
   counts: { acknowledged: 0, refused: 0, unknown: 0, reads: 0, readsRefused: 0 },
   lost: 0,
+  stale: 0,
+  risen: 0,
 };
 
-export function Verdict({ variant, isNaive }: VerdictProps) {
-  const load = useSelected(useRun(), ({ state }) => state.load.status) ?? none;
-  const finding = load.findings?.find(({ kind }) => kind === variant.harm) ?? null;
-  const isBad = load.lost > 0;
+export function Verdict({ variant, isNaive, done }: VerdictProps) {
+  const load = useSelected(useRun(), ({ state }) => state.load.status);
+  const atMs = useMoment(200);
+  const { looked, why, isChanged } = accountOf({ variant, isNaive, acts: done, atMs, load });
+  const { counts, lost, stale = 0, risen } = load ?? none;
+  const isBad = looked.kind === 'harm';
   return (
     <div className="compare-verdict" data-tone={isBad ? 'bad' : 'good'} data-testid="verdict">
       <dl className="compare-verdict-figures num">
-        <Figure name="acknowledged" value={load.counts.acknowledged} />
-        <Figure name="lost" value={load.lost} tone={isBad ? 'bad' : 'good'} />
-        <Figure name="unknown" value={load.counts.unknown} />
+        <Figure name="acknowledged" value={counts.acknowledged} />
+        <Figure name="lost" value={lost} tone={lost > 0 ? 'bad' : 'good'} />
+        {stale > 0 ? <Figure name="stale reads" value={stale} tone="bad" /> : null}
+        {risen > 0 ? <Figure name="risen" value={risen} tone="bad" /> : null}
+        <Figure name="unknown" value={counts.unknown} />
       </dl>
       <div className="compare-verdict-words" aria-live="polite">
-        {isNaive ? (
-          <p>
-            {finding === null ? (
-              <span className="quiet">Every acknowledged write was found so far.</span>
-            ) : (
-              <>
-                <strong data-testid="finding">{spellFinding(finding)}</strong>{' '}
-                <Terms text={variant.happened} />
-              </>
-            )}
+        <p>
+          <LookedWords looked={looked} />
+          {why === null ? null : (
+            <>
+              {' '}
+              <Terms text={why} />
+            </>
+          )}
+        </p>
+        {isChanged ? (
+          <p className="quiet" data-testid="plan-changed">
+            You have changed the plan, so there are figures alone: Begin again to see it as it was planned.
           </p>
-        ) : (
-          <>
-            <p>
-              <Terms text={variant.prevented} />
-            </p>
-            <Rule variant={variant} />
-          </>
-        )}
+        ) : null}
+        {isNaive ? null : <Rule variant={variant} />}
       </div>
     </div>
   );
+}
+
+function LookedWords({ looked }: { readonly looked: Looked }) {
+  switch (looked.kind) {
+    case 'nowhere':
+      return <span className="quiet">Nobody has looked for what was acknowledged yet.</span>;
+    case 'well':
+      return (
+        <span className="quiet">
+          Every acknowledged write was found so far, wherever it was looked for: at {listed(looked.at)}.
+        </span>
+      );
+    case 'harm':
+      return looked.finding === null ? null : (
+        <strong data-testid="finding">{spellFinding(looked.finding)}</strong>
+      );
+    default:
+      return looked satisfies never;
+  }
 }
 
 function Figure({
@@ -64,7 +90,7 @@ function Figure({
 }) {
   return (
     <div data-tone={tone}>
-      <dd data-testid={`figure-${name}`}>{formatCount(value)}</dd>
+      <dd data-testid={`figure-${name.replace(' ', '-')}`}>{formatCount(value)}</dd>
       <dt>{name}</dt>
     </div>
   );
@@ -83,9 +109,10 @@ function Rule({ variant }: { readonly variant: Variant }) {
   );
 }
 
-function spellFinding({ row, replica, acknowledgedAtMs, foundAtMs }: LoadFinding): string {
+function spellFinding({ kind, row, replica, acknowledgedAtMs, foundAtMs }: LoadFinding): string {
   const told = acknowledgedAtMs === null ? '' : `, acknowledged at ${seconds(acknowledgedAtMs)},`;
-  return `Write ${row}${told} is not at ${replica}: found at ${seconds(foundAtMs)}.`;
+  const missed = kind === 'lost' ? `is not at ${replica}` : `was not shown to a read at ${replica}`;
+  return `Write ${row}${told} ${missed}: found at ${seconds(foundAtMs)}.`;
 }
 
 function seconds(ms: number): string {
