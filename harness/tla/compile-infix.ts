@@ -86,8 +86,29 @@ const binaries: Readonly<Partial<Record<Infix, Binary>>> = {
   '@@': (f, g) => joined(asFunction(f), asFunction(g)),
 };
 
+/** STRING is no set that could be listed: nothing but whether a value is in it is evaluated. */
+function isAllStrings(expression: Expression, { names, compilation: { program } }: Scope): boolean {
+  return (
+    expression.kind === 'apply' &&
+    expression.name === 'STRING' &&
+    expression.operands.length === 0 &&
+    !names.has('STRING') &&
+    !program.definitions.has('STRING')
+  );
+}
+
+function compileIsString({ operator, left, place }: Expression & { kind: 'infix' }, scope: Scope): Evaluate {
+  const value = compile(left, scope);
+  return (frame) => {
+    if (typeof value(frame) !== 'string') throw new TlaError('what is no string is asked to be one', place);
+    return operator === '\\in';
+  };
+}
+
 export function compileInfix(expression: Expression & { kind: 'infix' }, scope: Scope): Evaluate {
   const { operator, left, right, place } = expression;
+  if ((operator === '\\in' || operator === '\\notin') && isAllStrings(right, scope))
+    return compileIsString(expression, scope);
   const binary = binaries[operator];
   if (binary !== undefined) {
     // <<a, b, c>> and not <<<<a, b>>, c>>.

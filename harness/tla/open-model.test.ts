@@ -27,12 +27,15 @@ AllSmall == /\\ last \\in {"nobody", "count", "forget"}
                                    /\\ Below(r, 2)
 MayCount == \\A r \\in Replicas : ENABLED Any(r)
 OnlyUp == last' = "count"
+OnlyForget == last' = "forget"
+Still == count = [r \\in Replicas |-> 0]
+InTwo == Still /\\ last = "two" /\\ [][Next]_vars
 Shape == count \\in [Replicas -> 0..Most]
 ====
 `;
 
-function open(config: string): OpenModel {
-  const all = `SPECIFICATION Spec\nCONSTANTS\n  Replicas = {r1, r2}\n  Most = 3\n${config}\nCHECK_DEADLOCK FALSE\n`;
+function open(config: string, specification = 'Spec'): OpenModel {
+  const all = `SPECIFICATION ${specification}\nCONSTANTS\n  Replicas = {r1, r2}\n  Most = 3\n${config}\nCHECK_DEADLOCK FALSE\n`;
   return openModel({
     modules: new Map([['Small', module]]),
     main: 'Small',
@@ -73,6 +76,20 @@ describe('a model that is walked through by hand', () => {
     const model = open('ACTION_CONSTRAINT OnlyUp');
     const { values } = model.nextStates(model.firstStates()[0]!)[0]!;
     expect(said(model, values).every((step) => step.startsWith('Count('))).toBe(true);
+  });
+
+  it('has a step that they do not allow where that breaks an invariant: TLC looks at it before it lets go of it', () => {
+    const model = open('ACTION_CONSTRAINT OnlyForget\nINVARIANT AllSmall');
+    const [first] = model.firstStates();
+    expect(said(model, first!)).toEqual([
+      'Count(r1,2) (r1 :> 2 @@ r2 :> 0)',
+      'Count(r2,2) (r1 :> 0 @@ r2 :> 2)',
+    ]);
+  });
+
+  it('begins where all that is said of the first state is so', () => {
+    const first = open('', 'InTwo').firstStates();
+    expect(first.map((state) => state.map(formatValue))).toEqual([['(r1 :> 0 @@ r2 :> 0)', '"two"']]);
   });
 
   it('tells which invariants do not hold, and which part of one it is', () => {

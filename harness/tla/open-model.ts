@@ -1,6 +1,8 @@
 /**
  * A model to be walked through by hand: its first states, what may come next and by which action, and which invariants hold.
  *
+ * A step that the constraints do not allow is left out, but one into a state that breaks an invariant is there all the same: TLC holds states to the invariants before it lets go of what lies outside, and a counterexample may end there.
+ *
  * Nothing is kept between two questions. Temporal properties are not looked at, and neither is what a specification says of fairness: it takes no step away.
  */
 import { compileAction, makingFirst, makingNext } from './compile-action.ts';
@@ -9,8 +11,10 @@ import { explain, type FalsePart } from './explain.ts';
 import { bodyOf, topScope } from './explore.ts';
 import { newFrame, type Frame, type Machine, type State } from './machine.ts';
 import { isChoice } from './choices.ts';
+import { levelOf } from './level.ts';
 import { programOf, type ProgramSource } from './program.ts';
 import { equal } from './equality.ts';
+import type { Scope } from './scope.ts';
 import type { Expression } from './syntax.ts';
 import { TlaError } from './tla-error.ts';
 import { actionOf, newTrail } from './trail.ts';
@@ -60,7 +64,7 @@ export function openModel(source: ProgramSource): OpenModel {
   };
   const scope = topScope(program, machine);
   const trail = newTrail();
-  const { first, next } = stepsOf(bodyOf(config.specification, program), program);
+  const { first, next } = stepsOf(bodyOf(config.specification, program), scope);
   const makeFirst = compileAction(first, scope, makingFirst());
   const makeNext = compileAction(next, scope, makingNext(trail));
   const condition = (name: string) => compileCondition(bodyOf(name, program), scope);
@@ -93,6 +97,10 @@ export function openModel(source: ProgramSource): OpenModel {
     look([...to]);
     return constraints.every(({ holds }) => holds(topFrame()));
   };
+  const broken = (state: readonly Value[]): readonly string[] => {
+    look([...state]);
+    return invariants.filter(({ holds }) => !holds(topFrame())).map(({ name }) => name);
+  };
   return {
     variables: program.variables,
     invariants: config.invariants,
@@ -119,12 +127,9 @@ export function openModel(source: ProgramSource): OpenModel {
         if (found.length > STATES_MAX)
           throw new TlaError(`there are more than ${STATES_MAX} states after one`);
       });
-      return distinct(found).filter(({ values }) => isKept(state, values));
+      return distinct(found).filter(({ values }) => isKept(state, values) || broken(values).length > 0);
     },
-    broken(state) {
-      look([...state]);
-      return invariants.filter(({ holds }) => !holds(topFrame())).map(({ name }) => name);
-    },
+    broken,
     whyBroken(invariant, state) {
       look([...state]);
       return explain(invariant, bodyOf(invariant, program), scope, topFrame());
@@ -148,25 +153,22 @@ function isSameStep(one: NextState, other: NextState): boolean {
   );
 }
 
-/** `Init /\\ [][Next]_vars`, perhaps with more behind it that says what comes about in the end. */
-function stepsOf(
-  body: Expression,
-  program: ReturnType<typeof programOf>,
-): { first: Expression; next: Expression } {
-  const parts = conjuncts(body, program);
+/** `Init /\\ [][Next]_vars`: what is first may be said in several parts, and behind it there may be what comes about in the end. */
+function stepsOf(body: Expression, scope: Scope): { first: Expression; next: Expression } {
+  const parts = conjuncts(body, scope.compilation.program);
   const always = parts.flatMap((part) =>
     part.kind === 'prefix' && part.operator === '[]' && part.operand.kind === 'temporal'
       ? [part.operand.action]
       : [],
   );
-  const [first] = parts;
+  const first = parts.filter((part) => levelOf(part, scope) < 2);
   const [next, ...more] = always;
-  if (first === undefined || next === undefined || more.length > 0)
+  if (first.length === 0 || next === undefined || more.length > 0)
     throw new TlaError(
       'a specification is Init /\\ [][Next]_vars here, and what it says of fairness',
       body.place,
     );
-  return { first, next };
+  return { first: { kind: 'list', operator: '/\\', items: first, place: first[0]!.place }, next };
 }
 
 function conjuncts(expression: Expression, program: ReturnType<typeof programOf>): Expression[] {

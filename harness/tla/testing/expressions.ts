@@ -58,6 +58,8 @@ export const expressions: readonly (readonly [expression: string, value: string]
   ['UNION {{1}, {2, 3}, {}}', '{1, 2, 3}'],
   ['UNION {{1}, {2}} \\cup {5}', '{1, 2, 5}'],
   ['{1, 2, 3} \\ {2}', '{1, 3}'],
+  ['"a" \\in STRING', 'TRUE'],
+  ['"" \\notin STRING', 'FALSE'],
   ['{1, 2, 3} \\intersect {2, 3, 4}', '{2, 3}'],
   ['{1} \\subseteq {1, 2}', 'TRUE'],
   ['{1, 4} \\subseteq {1, 2}', 'FALSE'],
@@ -120,6 +122,7 @@ export const expressions: readonly (readonly [expression: string, value: string]
 /** Neither can be evaluated. */
 export const undefinedExpressions: readonly string[] = [
   '1 = "a"',
+  '"a" \\in {STRING}',
   '{1} = 1',
   '<<1, 2>>[3]',
   'Head(<<>>)',
