@@ -36,6 +36,7 @@ function group({
       add: (plan) => {
         did.push(`start ${plan.id}`);
         plans = [...plans, plan];
+        return true;
       },
       remove: async (id) => {
         did.push(`stop ${id}`);

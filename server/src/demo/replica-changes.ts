@@ -86,7 +86,8 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
       Math.max(cluster.replicas, number),
       cluster.absent.filter((other) => other !== id),
     );
-    supervisor.add(plan);
+    if (!supervisor.add(plan))
+      return refused('stopping', `The demo is stopping: ${id} is started with the others the next time.`);
     return {
       ok: true,
       replica: id,
@@ -102,8 +103,12 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
     // No member any more: an earlier removal was interrupted.
     if (error !== null && error.code !== 'unknownReplica') return refused(error.code, error.message);
     const problem = await supervisor.remove(id);
+    if (problem !== null)
+      return refused(
+        'failed',
+        `${id} is no member any more, but ${problem}. End it, and remove ${id} again.`,
+      );
     await note(cluster.replicas, [...cluster.absent.filter((other) => other !== id), id]);
-    if (problem !== null) return refused('failed', `${id} is no member any more, but ${problem}`);
     await deleteFiles(plan);
     return {
       ok: true,

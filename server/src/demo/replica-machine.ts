@@ -40,6 +40,11 @@ export function createReplicaMachine(
     postgres = (await identify(pid)) ?? postgres;
   }
 
+  /** By the directory's own note, for a replica that has said nothing yet, or whose PostgreSQL is newer than what it said. */
+  async function runningPostgres(): Promise<ProcessIdentity | null> {
+    return (await readPostmaster(plan.dir)) ?? postgres;
+  }
+
   return {
     ...createReplicaProcess(plan, command, onExit),
     heard({ postgres: { pid } }) {
@@ -53,7 +58,7 @@ export function createReplicaMachine(
       return gone ? { ok: true } : refused('failed', `process ${name.pid} does not go away`);
     },
     async wipe(what) {
-      const running = postgres ?? (await readPostmaster(plan.dir));
+      const running = await runningPostgres();
       if (running !== null && !(await endProcess(running, ['SIGKILL'], 3000)))
         return refused('failed', `PostgreSQL of ${plan.id} (process ${running.pid}) does not go away`);
       try {
@@ -65,8 +70,9 @@ export function createReplicaMachine(
       return { ok: true };
     },
     async endPostgres() {
-      if (postgres === null || (await endProcess(postgres, postgresSignals, 4000))) return null;
-      return `PostgreSQL of ${plan.id} (process ${postgres.pid}) does not go away`;
+      const running = await runningPostgres();
+      if (running === null || (await endProcess(running, postgresSignals, 4000))) return null;
+      return `PostgreSQL of ${plan.id} (process ${running.pid}) does not go away`;
     },
   };
 }

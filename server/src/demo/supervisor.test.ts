@@ -1,46 +1,59 @@
 /** What the supervisor says of each fault: what was done, what is now so, and why it cannot be. Its machines are in memory, and nobody answers on their ports. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FaultRequest } from '../api/status.ts';
-import { planReplicas } from './layout.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
+import { type DemoOptions, planReplica, planReplicas } from './layout.ts';
 import { segmentStore } from './demo-store.ts';
 import { refused } from './fault-outcome.ts';
 import type { ReplicaMachine } from './replica-machine.ts';
-import type { ProcessState } from './replica-process.ts';
+import type { ExitReport, ProcessState } from './replica-process.ts';
 import { createReplicaMonitor } from './replica-monitor.ts';
 import { Supervisor } from './supervisor.ts';
 
 const states = new Map<string, ProcessState>();
+const started: string[] = [];
+let exits = new Map<string, (report: ExitReport) => void>();
+/** A process takes this long to end. */
+let ending: Promise<void> = Promise.resolve();
+/** What PostgreSQL objects to when it is to end. */
+let stuck: string | null = null;
 let supervisor: Supervisor;
 
-function create(replicas: number): Supervisor {
-  const plans = planReplicas({
-    dataDir: '/nowhere',
-    replicas,
-    port: 7432,
-    // The replicas' ports are 1 and up.
-    dashboardPort: 0,
-    pgBin: null,
-    autoRestart: false,
-    trace: false,
-    check: false,
-    logBytesMax: null,
-    clientsMax: null,
-    electionTimeoutMs: null,
-    logStore: segmentStore,
-    payload: 'wal',
-    protocol: 'multi-paxos',
-  });
+const options: DemoOptions = {
+  dataDir: '/nowhere',
+  replicas: 3,
+  port: 7432,
+  // The replicas' ports are 1 and up.
+  dashboardPort: 0,
+  pgBin: null,
+  autoRestart: false,
+  trace: false,
+  check: false,
+  logBytesMax: null,
+  clientsMax: null,
+  electionTimeoutMs: null,
+  logStore: segmentStore,
+  payload: 'wal',
+  protocol: 'multi-paxos',
+};
+
+function create(replicas: number, autoRestart = false): Supervisor {
+  const plans = planReplicas({ ...options, replicas });
   const made = new Supervisor({
     plans,
-    machineOf: (plan): ReplicaMachine => {
+    machineOf: (plan, onExit): ReplicaMachine => {
+      exits.set(plan.id, onExit);
       const to = (state: ProcessState) => () => void states.set(plan.id, state);
-      const ends = (): Promise<void> => Promise.resolve(to('stopped')());
+      const ends = (): Promise<void> => ending.then(to('stopped'));
       return {
         plan,
         state: () => states.get(plan.id) ?? 'stopped',
         pid: () => null,
-        endedByItself: () => false,
-        start: to('running'),
+        endedByItself: () => states.get(plan.id) === 'stopped',
+        start: () => {
+          started.push(plan.id);
+          states.set(plan.id, 'running');
+        },
         crash: ends,
         pause: to('paused'),
         resume: to('running'),
@@ -49,11 +62,11 @@ function create(replicas: number): Supervisor {
         killPostgres: () =>
           Promise.resolve(states.get(plan.id) === 'stopped' ? refused('notRunning', 'none') : { ok: true }),
         wipe: () => Promise.resolve({ ok: true }),
-        endPostgres: () => Promise.resolve(null),
+        endPostgres: () => Promise.resolve(stuck),
       };
     },
     monitorOf: createReplicaMonitor,
-    autoRestart: false,
+    autoRestart,
     say: () => undefined,
     onChildren: () => undefined,
   });
@@ -62,6 +75,10 @@ function create(replicas: number): Supervisor {
 }
 
 beforeEach(() => {
+  started.length = 0;
+  exits = new Map();
+  ending = Promise.resolve();
+  stuck = null;
   supervisor = create(3);
 });
 afterEach(async () => {
@@ -145,5 +162,65 @@ describe('what is said of a fault', () => {
     expect(await said({ action: 'crash', replica: 'r2' })).toBe(
       'unknownReplica: there is no replica r2; there is r1',
     );
+  });
+});
+
+describe('a replica that is removed', () => {
+  it.each([
+    ['restart', {}],
+    ['wipe', { what: 'both' }],
+    ['crash', {}],
+  ])('is not started by what waits behind its removal: %s', async (action, more) => {
+    let end = (): void => undefined;
+    ending = new Promise((resolve) => (end = resolve));
+    const removed = supervisor.remove('r2' as ReplicaId);
+    const asked = said({ action, replica: 'r2', ...more });
+    const again = supervisor.remove('r2' as ReplicaId);
+    end();
+    expect(await removed).toBeNull();
+    expect(await asked).toBe('unknownReplica: there is no replica r2; there are r1, r3');
+    expect(await again).toBeNull();
+    expect(started).toEqual(['r1', 'r2', 'r3']);
+    expect(supervisor.plans().map(({ id }) => id)).toEqual(['r1', 'r3']);
+  });
+
+  it('is not started again by itself, nor is the one that has its name since', async () => {
+    await supervisor.stop();
+    vi.useFakeTimers();
+    try {
+      supervisor = create(3, true);
+      started.length = 0;
+      const plan = planReplica(options, 2);
+      let end = (): void => undefined;
+      exits.get('r2')?.({ plan, code: 1, signal: null, unexpected: true });
+      states.set('r2', 'stopped');
+      ending = new Promise((resolve) => (end = resolve));
+      const removed = supervisor.remove(plan.id);
+      await vi.advanceTimersByTimeAsync(1500);
+      end();
+      await removed;
+      await vi.advanceTimersByTimeAsync(1500);
+      expect(started).toEqual([]);
+      expect(supervisor.add(plan)).toBe(true);
+      expect(started).toEqual(['r2']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('is known for as long as its PostgreSQL does not go away, and can be removed again', async () => {
+    stuck = 'PostgreSQL of r2 (process 7) does not go away';
+    expect(await supervisor.remove('r2' as ReplicaId)).toBe(stuck);
+    expect(supervisor.plan('r2')).not.toBeNull();
+    stuck = null;
+    expect(await supervisor.remove('r2' as ReplicaId)).toBeNull();
+    expect(supervisor.plan('r2')).toBeNull();
+  });
+
+  it('comes no more once the demo is stopping', async () => {
+    await supervisor.stop();
+    started.length = 0;
+    expect(supervisor.add(planReplica(options, 4))).toBe(false);
+    expect(started).toEqual([]);
   });
 });

@@ -3,8 +3,10 @@
  *
  * Responsible for: starting, watching, breaking and stopping the replicas, and what of that is refused. How a machine does it is replica-machine.ts. Serves nothing; demo-server.ts does.
  * Invariants: a replica that was crashed on purpose stays down until it is restarted (unless told otherwise); a replica that comes back is given the
- * link faults that still stand; after `stop` no process of the demo is left, whatever state it was in.
+ * link faults that still stand; after `stop` no process of the demo is left, whatever state it was in; a replica that was removed is never started
+ * again, whatever was asked of it before: what waits for its turn looks at who is there when that comes.
  */
+import assert from 'node:assert/strict';
 import type { ClusterReplica, FaultRequest, LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
@@ -93,26 +95,43 @@ export class Supervisor {
     return [...this.members.values()].map(({ plan }) => plan);
   }
 
-  /** Starts a replica that was not there before. */
-  add(plan: ReplicaPlan): void {
+  /** Starts a replica that was not there before. False: the demo is stopping, and nothing was started. */
+  add(plan: ReplicaPlan): boolean {
+    if (this.stopping) return false;
+    assert(!this.members.has(plan.id), `${plan.id} is there already`);
     const member = this.createMember(plan);
     this.setMembers(new Map([...this.members, [plan.id, member]]));
     this.onAdded(member.monitor);
     this.startMember(member);
+    return true;
   }
 
-  /** Stops a replica, and knows it no more. What its PostgreSQL objects to, for people; null: nothing is left of it. */
+  /**
+   * Stops a replica, and knows it no more. What its PostgreSQL objects to, for people, and then the replica is still known, so that it can be asked again and `stop` tries, too;
+   * null: nothing is left of it.
+   */
   async remove(id: ReplicaId): Promise<string | null> {
     const member = this.members.get(id);
     if (member === undefined) return null;
     return this.inTurn(member, async () => {
+      if (!this.knows(member)) return null;
       await member.machine.stop(stopGraceMs);
       const problem = await member.machine.endPostgres();
+      if (problem !== null) return problem;
       member.monitor.close();
       this.setMembers(new Map([...this.members].filter(([other]) => other !== id)));
       this.faults.forget(id);
-      return problem;
+      return null;
     });
+  }
+
+  /** False: it was removed meanwhile, and another one may have its name. */
+  private knows(member: Member): boolean {
+    return this.members.get(member.plan.id) === member;
+  }
+
+  private unknown(id: ReplicaId): FaultOutcome {
+    return refused('unknownReplica', noReplica(id, [...this.members.keys()]));
   }
 
   private setMembers(members: ReadonlyMap<ReplicaId, Member>): void {
@@ -121,6 +140,7 @@ export class Supervisor {
   }
 
   private startMember(member: Member): void {
+    assert(this.knows(member), `${member.plan.id} was removed, and nobody would stop it`);
     member.machine.start();
     const pids = [...this.members.values()].map((each) => each.machine.pid()).filter((pid) => pid !== null);
     this.options.onChildren(pids);
@@ -138,8 +158,8 @@ export class Supervisor {
       const member = this.members.get(plan.id);
       if (member === undefined) return;
       void this.inTurn(member, async () => {
-        // Somebody may have started or crashed it meanwhile.
-        if (!this.stopping && member.machine.endedByItself()) this.startMember(member);
+        // Somebody may have started, crashed or removed it meanwhile.
+        if (!this.stopping && this.knows(member) && member.machine.endedByItself()) this.startMember(member);
       });
     }, autoRestartMs).unref();
   }
@@ -225,8 +245,7 @@ export class Supervisor {
       case 'wipe':
       case 'isolate': {
         const member = this.members.get(request.replica);
-        if (member === undefined)
-          return refused('unknownReplica', noReplica(request.replica, [...this.members.keys()]));
+        if (member === undefined) return this.unknown(request.replica);
         return this.inTurn(member, () => this.breakMember(member, request));
       }
       default:
@@ -243,6 +262,7 @@ export class Supervisor {
 
   private async breakMember(member: Member, request: ReplicaRequest): Promise<FaultOutcome> {
     const { machine, plan } = member;
+    if (!this.knows(member)) return this.unknown(plan.id);
     const state = machine.state();
     switch (request.action) {
       case 'crash':
@@ -279,6 +299,7 @@ export class Supervisor {
     await machine.crash();
     const outcome = await machine.wipe(what);
     if (!outcome.ok) return outcome;
+    if (!this.knows(member)) return this.unknown(member.plan.id);
     if (this.stopping) return refused('stopping', 'the demo is stopping');
     this.startMember(member);
     return done(wipedWords(member.plan.id, what));
