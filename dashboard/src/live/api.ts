@@ -4,7 +4,11 @@
 import type { Activity, EndSessionRequest } from '../../../server/src/api/activity.ts';
 import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
-import type { BackupsStatus, ReplicaChangeRequest } from '../../../server/src/api/replica-changes.ts';
+import type {
+  BackupsStatus,
+  ReplicaChangeRequest,
+  ReplicaChangeStatus,
+} from '../../../server/src/api/replica-changes.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 import type {
@@ -12,6 +16,7 @@ import type {
   ApiError,
   BackupsOutcome,
   FaultOutcome,
+  ReplicaChangeStatusOutcome,
   ReplicaOutcome,
   RunRequests,
   SlotOutcome,
@@ -29,7 +34,7 @@ const slotMs = 10_000;
 const loadMs = 10_000;
 const activityMs = 6000;
 /** The leader waits for a change to be chosen, and a replica for its end. */
-const replicasMs = 60_000;
+const replicasMs = 90_000;
 
 const noServer: ApiError = { code: 'noServer', message: 'The server does not answer.' };
 const noSense: ApiError = { code: 'badAnswer', message: 'The server gave an answer that makes no sense.' };
@@ -146,6 +151,16 @@ async function postReplicas(request: ReplicaChangeRequest): Promise<ReplicaOutco
     : { ok: false, error: noSense };
 }
 
+async function getReplicaChange(): Promise<ReplicaChangeStatusOutcome> {
+  const answer = await ask('/api/replicas', { timeoutMs: loadMs });
+  const error = errorIn(answer);
+  if (error !== null) return { ok: false, error };
+  const status = answer as Partial<ReplicaChangeStatus>;
+  return typeof status.state === 'string' && typeof status.text === 'string'
+    ? { ok: true, status: status as ReplicaChangeStatus }
+    : { ok: false, error: noSense };
+}
+
 async function askBackups(take: boolean): Promise<BackupsOutcome> {
   if (take) {
     const error = errorIn(await ask('/api/backups', { body: {}, timeoutMs: loadMs }));
@@ -167,6 +182,7 @@ export const serverRequests: RunRequests = {
   verify: postVerify,
   load: postLoad,
   changeReplicas: postReplicas,
+  replicaChange: getReplicaChange,
   backups: askBackups,
   activity: getActivity,
   endSession: postEndSession,

@@ -6,7 +6,11 @@
 import type { Activity, EndSessionRequest } from '../../../server/src/api/activity.ts';
 import type { LoadSettings } from '../../../server/src/api/load.ts';
 import type { SqlError, SqlResult } from '../../../server/src/api/sql.ts';
-import type { BackupsStatus, ReplicaChangeRequest } from '../../../server/src/api/replica-changes.ts';
+import type {
+  BackupsStatus,
+  ReplicaChangeRequest,
+  ReplicaChangeStatus,
+} from '../../../server/src/api/replica-changes.ts';
 import type { FaultRequest, VerifyResult } from '../../../server/src/api/status.ts';
 import type { SlotAnswer } from '../../../server/src/api/wal-summary.ts';
 
@@ -37,6 +41,10 @@ export type ReplicaOutcome =
   | { readonly ok: true; readonly replica: string; readonly message: string }
   | { readonly ok: false; readonly error: ApiError };
 
+export type ReplicaChangeStatusOutcome =
+  | { readonly ok: true; readonly status: ReplicaChangeStatus }
+  | { readonly ok: false; readonly error: ApiError };
+
 export type BackupsOutcome =
   | { readonly ok: true; readonly status: BackupsStatus }
   | { readonly ok: false; readonly error: ApiError };
@@ -51,8 +59,10 @@ export interface RunRequests {
   slot(slot: number, signal: AbortSignal): Promise<SlotOutcome>;
   /** How much the run's own clients ask for; missing: it has none that heed it. */
   load?(settings: LoadSettings): Promise<FaultOutcome>;
-  /** A replica comes or goes; missing: the run's replicas are fixed. */
+  /** A replica comes, goes or is replaced; missing: the run's replicas are fixed. */
   changeReplicas?(request: ReplicaChangeRequest): Promise<ReplicaOutcome>;
+  /** How far the last change is, whoever asked for it; missing likewise. */
+  replicaChange?(): Promise<ReplicaChangeStatusOutcome>;
   /** `take`: begins one. Missing: there is nothing to back up. */
   backups?(take: boolean): Promise<BackupsOutcome>;
   /** What a replica's PostgreSQL is at; missing: the run has no PostgreSQL. */

@@ -152,6 +152,7 @@ function routes(options: DemoServerOptions): Express {
   app.get('/api/activity/:replica', activity.read);
   app.post('/api/activity/:replica/end', express.json({ limit: '1kb' }), ifStillWanted, activity.end);
   const replicas = createReplicaRoutes(options.changes ?? null, options.backups ?? null);
+  app.get('/api/replicas', replicas.changeStatus);
   app.post('/api/replicas', express.json({ limit: '16kb' }), ifStillWanted, replicas.change);
   app.get('/api/backups', replicas.backups);
   app.post('/api/backups', ifStillWanted, replicas.takeBackup);

@@ -32,13 +32,15 @@ import type { StoreWish } from './demo-store.ts';
 import { DemoLoad } from './load/load.ts';
 import { usualLoad } from './load/load-settings.ts';
 import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
+import { lookAtMembers } from './group-members.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
 import { areFree, awaitFreePorts, requireFreePorts } from './ports.ts';
 import { untilServing } from './readiness.ts';
 import { createReplicaMachine } from './replica-machine.ts';
-import { askDemo, createReplicaChanges } from './replica-changes.ts';
+import { createReplicaChanges } from './replica-changes.ts';
 import type { ReplicaCommand } from './replica-process.ts';
+import { askDemo } from './replica-steps.ts';
 import { runSql } from './sql-console.ts';
 import { createReplicaMonitor } from './replica-monitor.ts';
 import { Supervisor } from './supervisor.ts';
@@ -186,11 +188,13 @@ async function launch(
     options,
     cluster: { ...dir.cluster, founded: true },
     askMembers: askDemo(dashboardPort),
+    look: () => lookAtMembers(supervisor),
     areFree,
     configure: (plan, all) =>
       writeReplicaConfig(plan, all, { options, cluster: dir.cluster, fragment: setup.configFragment }),
     note: (cluster) => noteReplicas(options.dataDir, cluster),
   });
+  undo.push(() => changes.close());
   const { clusterSecret } = dir.cluster;
   const backups = createDemoBackups({
     backUp: setup.backUp,

@@ -1,22 +1,32 @@
+/** Replicas of a demo that come, go and are replaced: in which order, what is refused, and what is done where nobody knows whether a change was made. The leader and the processes are in memory. */
 import { describe, expect, it } from 'vitest';
+import type { MembershipStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { DemoCluster } from './data-dir.ts';
-import { type DemoOptions, planReplica, planReplicas, type ReplicaPlan } from './layout.ts';
+import { type DemoOptions, demoHost, planReplica, planReplicas, type ReplicaPlan } from './layout.ts';
 import { createReplicaChanges } from './replica-changes.ts';
 
+type Member = MembershipStatus['members'][number];
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
 interface Given {
-  readonly answer?: { readonly status: number; readonly body: unknown };
+  /** What the leader says instead of making the change; `lost`: it makes it, and says that it does not know. */
+  readonly answer?: Answer | 'lost';
   readonly protocol?: DemoCluster['protocol'];
   readonly check?: boolean;
   readonly free?: boolean;
+  readonly isLed?: boolean;
 }
 
-function group({
-  answer = { status: 200, body: {} },
-  protocol = 'multi-paxos',
-  check = false,
-  free = true,
-}: Given = {}) {
+const timedOut: Answer = {
+  status: 409,
+  body: { error: { code: 'timedOut', message: 'not known to be chosen' } },
+};
+
+function group({ answer, protocol = 'multi-paxos', check = false, free = true, isLed = true }: Given = {}) {
   const options = {
     dataDir: '/tmp/barista-no-such-demo',
     replicas: 3,
@@ -26,7 +36,20 @@ function group({
   } as DemoOptions;
   const cluster = { replicas: 3, absent: [] as string[], protocol } as unknown as DemoCluster;
   let plans: readonly ReplicaPlan[] = planReplicas(options);
+  let version = 3;
+  let members: readonly Member[] = plans.map((plan) => memberOf(plan, 'voter'));
   const did: string[] = [];
+  const make = (action: string, replica: string): Answer => {
+    const isThere = members.some((member) => member.replica === replica);
+    if (action === 'add' && isThere) return error('exists', `${replica} is a member already.`);
+    if (action === 'remove' && !isThere) return error('unknownReplica', `${replica} is no member.`);
+    version += 1;
+    members =
+      action === 'remove'
+        ? members.filter((member) => member.replica !== replica)
+        : [...members, memberOf(planReplica(options, Number(replica.slice(1))), 'learner')];
+    return { status: 200, body: { ok: true, membership: { version, members } } };
+  };
   const changes = createReplicaChanges({
     options,
     cluster,
@@ -47,21 +70,49 @@ function group({
     askMembers: async (body) => {
       const { action, replica } = body as { readonly action: string; readonly replica: string };
       did.push(`${action} ${replica}`);
-      return answer;
+      if (answer === undefined) return make(action, replica);
+      if (answer !== 'lost') return answer;
+      make(action, replica);
+      return timedOut;
     },
+    look: async () => ({ version, members, isLed }),
     areFree: async () => free,
     configure: async (plan, all) => void did.push(`configure ${plan.id} of ${all.length}`),
     note: async ({ replicas, absent }) => void did.push(`note ${replicas} without ${absent.join()}`),
+    doubtMsMax: 20,
+    waiting: { everyMs: 1, msMax: 200 },
   });
-  return { did, changes, ids: () => plans.map(({ id }) => id) };
+  return {
+    did,
+    changes,
+    ids: () => plans.map(({ id }) => id),
+    members: () => members.map(({ replica }) => replica),
+    /** Behind the demo's back, as a replica that joins does it, or the command line. */
+    set: (next: readonly Member[], of = version + 1) => {
+      version = of;
+      members = next;
+    },
+    memberOf: (number: number, role: Member['role']) => memberOf(planReplica(options, number), role),
+  };
+}
+
+function memberOf({ id, peerPort, pgwirePort }: ReplicaPlan, role: Member['role']): Member {
+  const pgwire = { host: demoHost, port: pgwirePort };
+  const incarnation = role === 'voter' ? 1 : 0;
+  return { replica: id, incarnation, role, address: { host: demoHost, port: peerPort, pgwire } };
+}
+
+function error(code: string, message: string): Answer {
+  return { status: 409, body: { error: { code, message } } };
 }
 
 describe('replicas of a demo', () => {
-  it('come: let in by the leader, written down, then started', async () => {
+  it('come: written down, let in by the leader, then started', async () => {
     const { did, changes, ids } = group();
     expect(await changes.change({ action: 'add' })).toMatchObject({ ok: true, replica: 'r4' });
-    expect(did).toEqual(['configure r4 of 4', 'add r4', 'note 4 without ', 'start r4']);
+    expect(did).toEqual(['configure r4 of 4', 'note 4 without ', 'add r4', 'start r4']);
     expect(ids()).toEqual(['r1', 'r2', 'r3', 'r4']);
+    await changes.close();
   });
 
   it('go: from the members first, then stopped; the next one that comes has the free number', async () => {
@@ -71,25 +122,30 @@ describe('replicas of a demo', () => {
       replica: 'r2',
     });
     expect(did).toEqual(['remove r2', 'stop r2', 'note 3 without r2']);
+    expect(changes.status()).toMatchObject({ state: 'done', text: expect.stringContaining('data deleted') });
     expect(await changes.change({ action: 'add' })).toMatchObject({ ok: true, replica: 'r2' });
-    expect(did.at(-2)).toBe('note 3 without ');
+    expect(did.slice(-3)).toEqual(['note 3 without ', 'add r2', 'start r2']);
     expect(ids()).toEqual(['r1', 'r3', 'r2']);
+    await changes.close();
   });
 
   it('are as they were where the leader refuses, with its reason', async () => {
-    const body = { error: { code: 'wouldLoseQuorum', message: 'too few would be left' } };
-    const { did, changes, ids } = group({ answer: { status: 409, body } });
+    const answer = error('wouldLoseQuorum', 'too few would be left');
+    const { did, changes, ids } = group({ answer });
     const refused = { ok: false, code: 'wouldLoseQuorum', message: 'too few would be left' };
     expect(await changes.change({ action: 'remove', replica: 'r1' })).toEqual(refused);
     expect(await changes.change({ action: 'add' })).toEqual(refused);
-    expect(did.filter((each) => /^(note|start|stop)/.test(each))).toEqual([]);
+    expect(did.filter((each) => /^(start|stop)/.test(each))).toEqual([]);
+    expect(did.at(-1)).toBe('note 3 without ');
     expect(ids()).toEqual(['r1', 'r2', 'r3']);
+    expect(changes.status()).toMatchObject({ state: 'failed', text: 'too few would be left' });
   });
 
-  it('neither come nor go where members are fixed, a checker watches, or a port is taken; and one at a time', async () => {
+  it('neither come nor go where members are fixed, a checker watches, nobody leads, or a port is taken; and one at a time', async () => {
     const code = async (given: Given): Promise<unknown> => group(given).changes.change({ action: 'add' });
     expect(await code({ protocol: 'paxos' })).toMatchObject({ code: 'fixedMembers' });
     expect(await code({ check: true })).toMatchObject({ code: 'unavailable' });
+    expect(await code({ isLed: false })).toMatchObject({ code: 'unavailable' });
     expect(await code({ free: false })).toMatchObject({ code: 'portInUse' });
     const { changes } = group();
     expect(await changes.change({ action: 'remove', replica: 'r7' })).toMatchObject({
@@ -98,6 +154,121 @@ describe('replicas of a demo', () => {
     const first = changes.change({ action: 'add' });
     expect(await changes.change({ action: 'add' })).toMatchObject({ code: 'busy' });
     expect(await first).toMatchObject({ ok: true });
+    await changes.close();
+  });
+});
+
+describe('where nobody knows whether a change was made', () => {
+  it('the members tell: one that was let in is started', async () => {
+    const { did, changes, ids } = group({ answer: 'lost' });
+    expect(await changes.change({ action: 'add' })).toMatchObject({ ok: true, replica: 'r4' });
+    expect(did).toEqual(['configure r4 of 4', 'note 4 without ', 'add r4', 'start r4']);
+    expect(ids()).toContain('r4');
+    await changes.close();
+  });
+
+  it('one that may yet be let in is started and stays written down', async () => {
+    const { did, changes, ids } = group({ answer: timedOut });
+    const outcome = await changes.change({ action: 'add' });
+    expect(outcome).toMatchObject({
+      ok: false,
+      code: 'timedOut',
+      message: expect.stringMatching(/remove it/),
+    });
+    expect(did).toEqual(['configure r4 of 4', 'note 4 without ', 'add r4', 'start r4']);
+    expect(ids()).toContain('r4');
+  });
+
+  it('one that was removed goes, and one that may not have been stays as it is', async () => {
+    const lost = group({ answer: 'lost' });
+    expect(await lost.changes.change({ action: 'remove', replica: 'r2' })).toMatchObject({ ok: true });
+    expect(lost.did).toEqual(['remove r2', 'stop r2', 'note 3 without r2']);
+    const kept = group({ answer: timedOut });
+    expect(await kept.changes.change({ action: 'remove', replica: 'r2' })).toMatchObject({
+      ok: false,
+      code: 'timedOut',
+    });
+    expect(kept.did).toEqual(['remove r2']);
+    expect(kept.ids()).toContain('r2');
+  });
+
+  it('a member without a process is started by the next addition, or removed', async () => {
+    const left = group();
+    left.set([...[1, 2, 3].map((n) => left.memberOf(n, 'voter')), left.memberOf(4, 'learner')]);
+    expect(await left.changes.change({ action: 'add' })).toMatchObject({ ok: true, replica: 'r4' });
+    expect(left.did.at(-1)).toBe('start r4');
+    await left.changes.close();
+    const removed = group();
+    removed.set([...[1, 2, 3].map((n) => removed.memberOf(n, 'voter')), removed.memberOf(4, 'learner')]);
+    expect(await removed.changes.change({ action: 'remove', replica: 'r4' })).toMatchObject({ ok: true });
+    expect(removed.did).toEqual(['remove r4']);
+    expect(removed.members()).not.toContain('r4');
+  });
+
+  it('a name that a member elsewhere has is left to it', async () => {
+    const { changes, set, memberOf: member } = group();
+    const elsewhere = { ...member(4, 'voter'), address: { ...member(4, 'voter').address, host: '10.0.0.4' } };
+    set([member(1, 'voter'), member(2, 'voter'), member(3, 'voter'), elsewhere]);
+    expect(await changes.change({ action: 'add' })).toMatchObject({ ok: true, replica: 'r5' });
+    await changes.close();
+  });
+});
+
+describe('a replacement', () => {
+  const voters = (made: ReturnType<typeof group>, ...numbers: readonly number[]): readonly Member[] =>
+    numbers.map((number) => made.memberOf(number, 'voter'));
+
+  it('removes the old one when the new one votes, and tells how far it is', async () => {
+    const made = group();
+    const { changes, did } = made;
+    expect(await changes.change({ action: 'replace', replica: 'r1' })).toMatchObject({
+      ok: true,
+      replica: 'r4',
+    });
+    expect(changes.status()).toEqual({
+      state: 'joining',
+      text: 'r4 was started, and is expected; when it votes, r1 goes.',
+      added: 'r4',
+      replaced: 'r1',
+    });
+    expect(await changes.change({ action: 'remove', replica: 'r2' })).toMatchObject({ code: 'busy' });
+    expect(did).not.toContain('remove r1');
+    made.set(voters(made, 1, 2, 3, 4));
+    await expect.poll(() => changes.status()).toMatchObject({ state: 'done' });
+    expect(did.slice(-4)).toEqual(['start r4', 'remove r1', 'stop r1', 'note 4 without r1']);
+    expect(made.ids()).toEqual(['r2', 'r3', 'r4']);
+  });
+
+  it('is not deceived by what an older configuration says of a replica with that name', async () => {
+    const made = group();
+    await made.changes.change({ action: 'replace', replica: 'r1' });
+    made.set(voters(made, 1, 2, 3, 4), 2);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(made.changes.status().state).toBe('joining');
+    expect(made.ids()).toContain('r1');
+    await made.changes.close();
+  });
+
+  it('is given up by removing the new one, or by time; the old one stays', async () => {
+    const given = group();
+    await given.changes.change({ action: 'replace', replica: 'r1' });
+    expect(await given.changes.change({ action: 'remove', replica: 'r4' })).toMatchObject({ ok: true });
+    expect(given.ids()).toEqual(['r1', 'r2', 'r3']);
+    const late = group();
+    await late.changes.change({ action: 'replace', replica: 'r1' });
+    await expect.poll(() => late.changes.status().state).toBe('failed');
+    expect(late.changes.status().text).toContain('r1 was not removed');
+    expect(late.ids()).toEqual(['r1', 'r2', 'r3', 'r4']);
+  });
+
+  it('begins with a replica that is here, and a member', async () => {
+    const made = group();
+    const replace = (replica: string): Promise<unknown> =>
+      made.changes.change({ action: 'replace', replica });
+    expect(await replace('r9')).toMatchObject({ code: 'unknownReplica' });
+    made.set(voters(made, 2, 3));
+    expect(await replace('r1')).toMatchObject({ code: 'unknownReplica' });
+    expect(made.did).toEqual([]);
   });
 });
 

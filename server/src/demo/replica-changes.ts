@@ -1,147 +1,191 @@
 /**
- * Replicas of the demo that come and go while it runs: a new one is let in by the leader and started here; one that goes is taken from the members first, then stopped, and its data deleted.
+ * Replicas of the demo that come, go and are replaced while it runs, and what became of the change that was asked for last.
  *
- * Responsible for: the order of the steps, what of it is refused, and what is written down for the next start. The leader decides what is safe; whether the new one votes it decides itself.
- * Invariants: one change at a time; what the leader refuses leaves nothing behind; a replica is written down before it is started, and its data are deleted only when it is no member.
+ * Responsible for: one change at a time, the order of a replacement, and waiting until the new one votes. How one comes or goes is replica-steps.ts; the leader decides what is safe.
+ * Invariants: of a replacement the old replica is removed only when the new one votes, whoever looks at it meanwhile; the wait is bounded, and a removal of the new one gives it up.
  */
-import { rm } from 'node:fs/promises';
-import type { AdminRefusal } from '../api/status.ts';
-import type { ReplicaChangeRequest } from '../api/replica-changes.ts';
+import type { ReplicaChangeRequest, ReplicaChangeStatus } from '../api/replica-changes.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import type { DemoCluster } from './data-dir.ts';
-import { requestJson } from './http-client.ts';
-import { demoHost, type DemoOptions, planReplica, type ReplicaPlan } from './layout.ts';
-import type { Supervisor } from './supervisor.ts';
+import { refused } from './fault-outcome.ts';
+import type { GroupMembers } from './group-members.ts';
+import { createReplicaSteps, type ReplicaStepsOptions } from './replica-steps.ts';
+import { untilMember } from './until-member.ts';
 
-const replicasMax = 9;
-const membersMs = 35_000;
+const lookMs = 500;
+const votesMinutesMax = 60;
+const idleText = 'A new replica is a learner until it has caught up; then it votes.';
 
 export type ChangeOutcome =
   | { readonly ok: true; readonly replica: string; readonly message: string }
   | { readonly ok: false; readonly code: string; readonly message: string };
 
 export interface ReplicaChanges {
+  /** Resolves when it is made; of a replacement, when the new one was started. */
   change(request: ReplicaChangeRequest): Promise<ChangeOutcome>;
+  status(): ReplicaChangeStatus;
+  /** Gives up what is waited for: both replicas stay. */
+  close(): Promise<void>;
 }
 
-export interface ReplicaChangesOptions {
-  readonly supervisor: Pick<Supervisor, 'plans' | 'plan' | 'add' | 'remove'>;
-  readonly options: DemoOptions;
-  readonly cluster: DemoCluster;
-  /** The demo's own server, which knows the leader. */
-  readonly askMembers: (body: object) => Promise<{ readonly status: number; readonly body: unknown }>;
-  readonly areFree: (ports: readonly number[]) => Promise<boolean>;
-  readonly configure: (plan: ReplicaPlan, plans: readonly ReplicaPlan[]) => Promise<void>;
-  readonly note: (cluster: DemoCluster) => Promise<void>;
+export interface ReplicaChangesOptions extends ReplicaStepsOptions {
+  /** Default: two looks a second, for an hour. */
+  readonly waiting?: { readonly everyMs: number; readonly msMax: number };
 }
 
-/** Of the demo that listens on this port. */
-export function askDemo(port: number): ReplicaChangesOptions['askMembers'] {
-  return (body) => requestJson({ port, path: '/api/members', method: 'POST', body, timeoutMs: membersMs });
+/** Until `added` votes; then `replaced` goes. */
+interface Join {
+  readonly added: ReplicaId;
+  readonly replaced: ReplicaId | null;
+  readonly sinceVersion: number;
+}
+
+interface Watch extends Join {
+  readonly abort: AbortController;
+  readonly ended: Promise<void>;
 }
 
 export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChanges {
-  const { supervisor, options, askMembers } = given;
-  let { cluster } = given;
+  const { supervisor, options, look } = given;
+  const waiting = given.waiting ?? { everyMs: lookMs, msMax: votesMinutesMax * 60_000 };
+  const steps = createReplicaSteps(given);
   let busy = false;
+  let watch: Watch | null = null;
+  let status: ReplicaChangeStatus = { state: 'idle', text: idleText, added: null, replaced: null };
 
-  /** Null: it was done. */
-  async function refusalOf(body: object): Promise<AdminRefusal['error'] | null> {
-    const answer = await askMembers(body).catch((error: Error) => ({
-      status: 503,
-      body: { error: { code: 'unavailable', message: error.message } },
-    }));
-    if (answer.status === 200) return null;
-    const { error } = (answer.body ?? {}) as Partial<AdminRefusal>;
-    return error ?? { code: 'failed', message: 'The leader gave no sensible answer.' };
+  function tell(state: 'asked' | 'done' | 'failed', text: string): void {
+    status = { state, text, added: null, replaced: null };
   }
 
-  async function note(replicas: number, absent: readonly string[]): Promise<void> {
-    cluster = { ...cluster, replicas, absent: [...absent] };
-    await given.note(cluster);
+  function begin(join: Join): void {
+    const abort = new AbortController();
+    status = joining(join, undefined);
+    watch = { ...join, abort, ended: follow(join, abort.signal) };
   }
 
-  async function add(): Promise<ChangeOutcome> {
-    const plans = supervisor.plans();
-    const taken = new Set<string>(plans.map(({ id }) => id));
-    const number = Array.from({ length: replicasMax }, (_, index) => index + 1).find(
-      (n) => !taken.has(`r${n}`),
-    );
-    if (number === undefined)
-      return refused('tooMany', `A demo has at most ${replicasMax} replicas: remove one first.`);
-    const plan = planReplica(options, number);
-    const { id, pgwirePort, peerPort, httpPort, thriftPort } = plan;
-    const ports = [pgwirePort, peerPort, httpPort, ...(thriftPort === null ? [] : [thriftPort])];
-    if (!(await given.areFree(ports)))
-      return refused('portInUse', `${id} would listen on ports ${ports.join(', ')}, and not all are free.`);
-    await deleteFiles(plan);
-    await given.configure(plan, [...plans, plan]);
-    const address = { host: demoHost, port: peerPort, pgwire: { host: demoHost, port: pgwirePort } };
-    const error = await refusalOf({ action: 'add', replica: id, address });
-    if (error !== null) {
-      await deleteFiles(plan);
-      return refused(error.code, error.message);
+  async function follow(join: Join, signal: AbortSignal): Promise<void> {
+    const { added, replaced, sinceVersion } = join;
+    const votes = await untilMember({
+      isSo: (member) => member?.role === 'voter',
+      replica: added,
+      sinceVersion,
+      look,
+      onLook: (member) => (status = joining(join, member)),
+      ...waiting,
+      signal,
+    });
+    if (signal.aborted) return;
+    watch = null;
+    if (!votes) tell('failed', lateText(join, waiting.msMax));
+    else if (replaced === null) tell('done', `${added} votes.`);
+    else await carryOut(() => remove(replaced));
+  }
+
+  /** Nothing else is begun meanwhile, and what came of it is told to whoever asks later. */
+  async function carryOut(work: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
+    busy = true;
+    try {
+      const outcome = await work();
+      if (!outcome.ok) tell('failed', outcome.message);
+      return outcome;
+    } catch (error) {
+      const { message } = error as Error;
+      tell('failed', message);
+      return refused('failed', message);
+    } finally {
+      busy = false;
     }
-    await note(
-      Math.max(cluster.replicas, number),
-      cluster.absent.filter((other) => other !== id),
-    );
-    if (!supervisor.add(plan))
-      return refused('stopping', `The demo is stopping: ${id} is started with the others the next time.`);
+  }
+
+  async function add(replaced: ReplicaId | null): Promise<ChangeOutcome> {
+    tell('asked', 'The leader is asked to let another replica in…');
+    if (replaced !== null) {
+      const group = await look();
+      if (group !== null && !group.members.some(({ replica }) => replica === replaced))
+        return refused('unknownReplica', `${replaced} is no member: remove it, if it is still here.`);
+    }
+    const outcome = await steps.add();
+    if (!outcome.ok) return outcome;
+    const { replica, version } = outcome;
+    begin({ added: replica, replaced, sinceVersion: version });
+    const then = replaced === null ? '' : `; when it does, ${replaced} goes`;
     return {
       ok: true,
-      replica: id,
-      message: `${id} was started: it copies a database, catches up, then votes`,
+      replica,
+      message: `${replica} was started: it copies a database, catches up, then votes${then}`,
     };
   }
 
   async function remove(id: ReplicaId): Promise<ChangeOutcome> {
-    const plan = supervisor.plan(id);
-    if (plan === null) return refused('unknownReplica', `There is no replica ${id}.`);
-    if (supervisor.plans().length === 1) return refused('wouldLoseQuorum', `${id} is the only replica.`);
-    const error = await refusalOf({ action: 'remove', replica: id });
-    // No member any more: an earlier removal was interrupted.
-    if (error !== null && error.code !== 'unknownReplica') return refused(error.code, error.message);
-    const problem = await supervisor.remove(id);
-    if (problem !== null)
+    tell('asked', `${id} is taken from the members…`);
+    const outcome = await steps.remove(id);
+    if (!outcome.ok) return outcome;
+    const message = `${id} is no member any more; it was stopped and its data deleted`;
+    tell('done', `${message}.`);
+    return { ok: true, replica: id, message };
+  }
+
+  function whyNot(request: ReplicaChangeRequest): ChangeOutcome | null {
+    const { protocol } = given.cluster;
+    if (protocol !== 'multi-paxos')
+      return refused('fixedMembers', `Members are fixed with --protocol ${protocol}.`);
+    if (options.check)
       return refused(
-        'failed',
-        `${id} is no member any more, but ${problem}. End it, and remove ${id} again.`,
+        'unavailable',
+        'The checker of --check knows the replicas of the start alone: start without it.',
       );
-    await note(cluster.replicas, [...cluster.absent.filter((other) => other !== id), id]);
-    await deleteFiles(plan);
-    return {
-      ok: true,
-      replica: id,
-      message: `${id} is no member any more; it was stopped and its data deleted`,
-    };
+    if (busy) return refused('busy', 'Another change of the replicas is under way.');
+    const { added = null, replaced = null } = watch ?? {};
+    const givesUp = request.action === 'remove' && request.replica === added;
+    if (replaced !== null && !givesUp)
+      return refused('busy', `${added} is to replace ${replaced}. To give that up, remove ${added}.`);
+    if (request.action === 'replace' && supervisor.plan(request.replica) === null)
+      return refused('unknownReplica', `There is no replica ${request.replica}.`);
+    return null;
+  }
+
+  async function close(): Promise<void> {
+    const ending = watch;
+    watch = null;
+    ending?.abort.abort();
+    await ending?.ended;
   }
 
   return {
     async change(request) {
-      if (cluster.protocol !== 'multi-paxos')
-        return refused('fixedMembers', `Members are fixed with --protocol ${cluster.protocol}.`);
-      if (options.check)
-        return refused(
-          'unavailable',
-          'The checker of --check knows the replicas of the start alone: start without it.',
-        );
-      if (busy) return refused('busy', 'Another change of the replicas is under way.');
-      busy = true;
-      try {
-        return request.action === 'add' ? await add() : await remove(request.replica as ReplicaId);
-      } finally {
-        busy = false;
-      }
+      const refusal = whyNot(request);
+      if (refusal !== null) return refusal;
+      return carryOut(async () => {
+        await close();
+        switch (request.action) {
+          case 'add':
+            return add(null);
+          case 'replace':
+            return add(request.replica as ReplicaId);
+          case 'remove':
+            return remove(request.replica as ReplicaId);
+          default:
+            return request satisfies never;
+        }
+      });
     },
+    status: () => status,
+    close,
   };
 }
 
-function refused(code: string, message: string): ChangeOutcome {
-  return { ok: false, code, message };
+function joining(
+  { added, replaced }: Join,
+  member: GroupMembers['members'][number] | undefined,
+): ReplicaChangeStatus {
+  const now =
+    member === undefined || member.incarnation === 0
+      ? `${added} was started, and is expected`
+      : `${added} is a learner: it copies a database and catches up`;
+  const then = replaced === null ? 'then it votes' : `when it votes, ${replaced} goes`;
+  return { state: 'joining', text: `${now}; ${then}.`, added, replaced };
 }
 
-async function deleteFiles({ dir, configFile, logFile }: ReplicaPlan): Promise<void> {
-  for (const path of [dir, configFile, logFile])
-    await rm(path, { recursive: true, force: true, maxRetries: 5 });
+function lateText({ added, replaced }: Join, msMax: number): string {
+  const late = `${added} does not vote after ${Math.round(msMax / 60_000)} minutes: its output says why.`;
+  return replaced === null ? late : `${late} ${replaced} was not removed.`;
 }

@@ -8,7 +8,7 @@ import type { ReplicaChanges } from './replica-changes.ts';
 
 const changeBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('add') }),
-  z.strictObject({ action: z.literal('remove'), replica: z.string().max(64) }),
+  z.strictObject({ action: z.enum(['remove', 'replace']), replica: z.string().max(64) }),
 ]);
 
 const notHere = refusal(
@@ -18,6 +18,7 @@ const notHere = refusal(
 
 export interface ReplicaRoutes {
   readonly change: RequestHandler;
+  readonly changeStatus: RequestHandler;
   readonly backups: RequestHandler;
   readonly takeBackup: RequestHandler;
 }
@@ -40,6 +41,10 @@ export function createReplicaRoutes(
       const outcome = await changes.change(body.value);
       if (outcome.ok) response.json(outcome satisfies ReplicaChanged);
       else response.status(409).json(refusal(outcome.code, outcome.message));
+    },
+    changeStatus(_request, response) {
+      if (changes === null) response.status(409).json(notHere);
+      else response.json(changes.status());
     },
     backups(_request, response) {
       if (backups === null) response.status(409).json(notHere);

@@ -12,18 +12,30 @@ export function Backups() {
   const [status, setStatus] = useState<BackupsStatus | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const isRunning = status !== null && status.running !== null;
-  const ask = async (take: boolean): Promise<void> => {
-    const outcome = await requests?.backups?.(take);
+  const take = async (): Promise<void> => {
+    const outcome = await requests?.backups?.(true);
     if (outcome === undefined) return;
-    if (outcome.ok) setStatus(outcome.status);
     setProblem(outcome.ok ? null : outcome.error.message);
+    // One that was refused because another runs is shown as far as that one is.
+    const told = outcome.ok ? outcome : await requests?.backups?.(false);
+    if (told?.ok === true) setStatus(told.status);
   };
   useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(() => void ask(false), lookMs);
-    return () => clearInterval(timer);
-    // oxlint-disable-next-line react/exhaustive-deps -- asked again while it runs
-  }, [isRunning]);
+    if (requests?.backups === undefined) return undefined;
+    let isWanted = true;
+    const look = async (): Promise<void> => {
+      const outcome = await requests.backups?.(false);
+      if (isWanted && outcome?.ok === true) setStatus(outcome.status);
+    };
+    // Once at first: one may be under way that was asked for before, or elsewhere.
+    void look();
+    if (!isRunning) return () => (isWanted = false);
+    const timer = setInterval(() => void look(), lookMs);
+    return () => {
+      isWanted = false;
+      clearInterval(timer);
+    };
+  }, [requests, isRunning]);
   const isMissing = requests?.backups === undefined;
   const last = status?.last ?? null;
   return (
@@ -33,7 +45,7 @@ export function Backups() {
         disabled={isRunning || isMissing}
         title="The whole group in one file, taken while it serves"
         data-testid="backup-take"
-        onClick={() => void ask(true)}
+        onClick={() => void take()}
       >
         {isRunning ? 'Backing up…' : 'Back up'}
       </Button>

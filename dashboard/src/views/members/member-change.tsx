@@ -27,7 +27,8 @@ export function MemberChange({ asked, members, onClose, onDo }: MemberChangeProp
       {isReplaced ? (
         <p>
           Another replica is started first. When it votes, {replica} is taken from the members: the group
-          never has fewer voters than now.
+          never has fewer voters than now. The demo goes on with it when you look away; until then removing
+          the new one gives it up.
         </p>
       ) : (
         <p data-testid="quorum-after">{quorumWords(quorumWithout(members, replica))}</p>

@@ -13,7 +13,7 @@ import { payloadOf, selfComparison } from '../../model/protocol-view.ts';
 import { unreachable } from '../../model/unreachable.ts';
 import { Backups } from './backups.tsx';
 import { MemberChange } from './member-change.tsx';
-import { useReplicaChange } from './use-replica-change.ts';
+import { type ReplicaChange, useReplicaChange } from './use-replica-change.ts';
 import './members.css';
 
 interface MembersProps {
@@ -75,10 +75,10 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
         <>
           <Button
             asksServer
-            disabled={change.isBusy || change.why !== null}
+            disabled={!change.may({ action: 'add' })}
             title={change.why ?? 'Start another replica: it copies a database, catches up, then votes'}
             data-testid="member-add"
-            onClick={() => change.add()}
+            onClick={() => change.ask({ action: 'add' })}
           >
             Add a replica
           </Button>
@@ -108,7 +108,7 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
                 member={member}
                 ids={ids}
                 compared={compared}
-                isFixed={change.isBusy || change.why !== null}
+                may={change.may}
                 onAsk={setAsked}
               />
             ))}
@@ -126,7 +126,7 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
         asked={asked}
         members={membership?.members ?? []}
         onClose={() => setAsked(null)}
-        onDo={({ kind, replica }) => (kind === 'remove' ? change.remove(replica) : change.replace(replica))}
+        onDo={({ kind, replica }) => change.ask({ action: kind, replica })}
       />
     </Panel>
   );
@@ -173,11 +173,11 @@ interface MemberRowProps {
   readonly member: Member;
   readonly ids: readonly string[];
   readonly compared: Compared;
-  readonly isFixed: boolean;
+  readonly may: ReplicaChange['may'];
   readonly onAsk: (asked: AskedChange) => void;
 }
 
-function MemberRow({ member, ids, compared, isFixed, onAsk }: MemberRowProps) {
+function MemberRow({ member, ids, compared, may, onAsk }: MemberRowProps) {
   const { replica, incarnation, role, address } = member;
   const expected = incarnation === 0;
   return (
@@ -203,7 +203,7 @@ function MemberRow({ member, ids, compared, isFixed, onAsk }: MemberRowProps) {
       <td className="member-acts">
         <Button
           asksServer
-          disabled={isFixed}
+          disabled={!may({ action: 'replace', replica })}
           aria-label={`Replace ${replica}`}
           data-testid={`member-replace-${replica}`}
           onClick={() => onAsk({ kind: 'replace', replica })}
@@ -213,7 +213,7 @@ function MemberRow({ member, ids, compared, isFixed, onAsk }: MemberRowProps) {
         <Button
           asksServer
           tone="danger"
-          disabled={isFixed}
+          disabled={!may({ action: 'remove', replica })}
           aria-label={`Remove ${replica}`}
           data-testid={`member-remove-${replica}`}
           onClick={() => onAsk({ kind: 'remove', replica })}
