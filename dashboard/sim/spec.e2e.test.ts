@@ -1,7 +1,11 @@
 /** The specifications on the page without a server, in a real browser: a counterexample to its end, a run that is refused, a run that is accepted, and a model by hand. */
 import type { Browser, Page } from 'playwright-core';
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type BuiltPage, buildPage, launchBrowser } from '../dev/testing/browser-page.ts';
+import { writeRun } from '../src/run/run-file.ts';
+import { asRunFile } from '../src/spec/testing/as-run-file.ts';
+import { readTraceText } from '../src/spec/trace-text.ts';
 import { serveFiles, type StaticFiles } from './static-files.ts';
 
 const soon = { timeout: 60_000, interval: 100 };
@@ -97,5 +101,37 @@ describe('the specifications', () => {
     await expect.poll(() => part('verdict').getAttribute('data-state'), soon).toBe('done');
     for (const module of ['MultiPaxos', 'OrderedApply', 'Lease'])
       expect(await part(`verdict-${module}`).getAttribute('data-outcome')).toBe('accepted');
+  });
+
+  it('show in the lab the event that they refuse of the page’s own run, here of a file', async () => {
+    const trace = new URL('../../specs/refused/forgets-promise.ndjson', import.meta.url);
+    const read = readTraceText(readFileSync(trace, 'utf8'));
+    if (!read.ok) throw new Error(read.message);
+    await page.goto(`${files.url}/#lab`);
+    await part('source-file').setInputFiles({
+      name: 'refused.ndjson',
+      mimeType: 'application/x-ndjson',
+      buffer: Buffer.from(writeRun(asRunFile(read.events)).join('')),
+    });
+    await expect.poll(() => part('source-choice').inputValue(), soon).toBe('file');
+    await part('check-this-run').click();
+    await expect.poll(() => part('verdict').getAttribute('data-state'), soon).toBe('done');
+    expect(await part('verdict-MultiPaxos').getAttribute('data-outcome')).toBe('refused');
+    expect(await part('refusal-reason').innerText()).not.toBe('');
+    await part('jump').click();
+    await expect.poll(() => part('check-this-run').count(), soon).toBe(1);
+    await expect.poll(() => part('time-line').getAttribute('aria-valuetext'), soon).toContain('ago');
+    expect(page.url()).not.toContain('spec');
+  });
+
+  it('follow a link to another counterexample, and scroll their list to it', async () => {
+    await page.goto(`${files.url}/#spec?model=BugLease-no-margin&step=2`);
+    await expect.poll(() => part('spec-steps').getAttribute('data-at'), soon).toBe('2');
+    await page.evaluate(() => {
+      location.hash = '#spec?model=BugRecovery-copy-without-pointer&step=1';
+    });
+    await expect.poll(() => part('spec-steps').getAttribute('data-at'), soon).toBe('1');
+    await expect.poll(() => part('model-BugRecovery-copy-without-pointer').count(), soon).toBe(1);
+    expect(await part('model-BugRecovery-copy-without-pointer').getAttribute('aria-selected')).toBe('true');
   });
 });

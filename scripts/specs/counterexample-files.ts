@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Counterexample, familyOf } from '../../dashboard/src/spec/counterexample.ts';
-import { modulesNamedIn } from '../../dashboard/src/spec/spec-text.ts';
+import { modulesBelow } from '../../dashboard/src/spec/modules-below.ts';
 import { digestOf } from './checked.ts';
 import type { Model } from './manifest.ts';
 import { SPECS_DIR } from './tlc.ts';
@@ -25,16 +25,13 @@ export function madeFrom(model: Model): string {
 
 /** The module, and those of ours that it extends or puts in, at any depth. */
 export function moduleTexts(module: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const waiting = [module];
-  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    const file = path.join(SPECS_DIR, `${name}.tla`);
-    if (found.has(name) || !existsSync(file)) continue;
-    const text = readFileSync(file, 'utf8');
-    found.set(name, text);
-    waiting.push(...modulesNamedIn(text));
+  const below = modulesBelow(module);
+  let asked = below.next();
+  while (asked.done !== true) {
+    const file = path.join(SPECS_DIR, `${asked.value}.tla`);
+    asked = below.next(existsSync(file) ? readFileSync(file, 'utf8') : null);
   }
-  return found;
+  return asked.value;
 }
 
 function configOf({ cfg }: Model): string {

@@ -5,8 +5,8 @@ const views = ['lab', 'compare', 'spec', 'operator'] as const;
 
 export type PageView = (typeof views)[number];
 
-export function viewInAddress(): PageView {
-  const named = /[?&]view=(\w+)/.exec(location.hash) ?? /^#(\w+)/.exec(location.hash);
+export function viewInAddress(hash: string = location.hash): PageView {
+  const named = /[?&]view=(\w+)/.exec(hash) ?? /^#(\w+)/.exec(hash);
   return views.find((view) => view === named?.[1]) ?? 'lab';
 }
 

@@ -3,6 +3,8 @@
  *
  * Invariant: a rule is found by the definition's name, in the text as it is now; a test fails when a scenario names one that is there no more.
  */
+import { definitionsIn } from '../spec/spec-text.ts';
+
 export type SpecModule = 'MultiPaxos' | 'OrderedApply' | 'Recovery' | 'Lease';
 
 export type SpecTexts = Readonly<Record<SpecModule, string>>;
@@ -27,21 +29,14 @@ const linesMax = 7;
 
 /** Null: the module has no definition of that name. */
 export function findRule(texts: SpecTexts, { module, name }: Rule): FoundRule | null {
-  const lines = texts[module].split('\n');
-  const first = lines.findIndex((line) => isDefinitionOf(line, name));
-  if (first === -1) return null;
-  const rest = lines.slice(first + 1);
-  const after = rest.findIndex((line) => !/^\s+\S/.test(line));
-  const all = [lines[first]!, ...rest.slice(0, after === -1 ? rest.length : after)];
+  const definition = definitionsIn(texts[module]).get(name);
+  if (definition === undefined) return null;
+  const { first, last } = definition;
+  const all = texts[module].split('\n').slice(first - 1, last);
   return {
     file: `specs/${module}.tla`,
-    line: first + 1,
+    line: first,
     text: all.slice(0, linesMax).join('\n'),
     isCut: all.length > linesMax,
   };
-}
-
-function isDefinitionOf(line: string, name: string): boolean {
-  if (!line.startsWith(name)) return false;
-  return /^\s*(?:\([^)]*\))?\s*==/.test(line.slice(name.length));
 }

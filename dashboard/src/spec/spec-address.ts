@@ -1,4 +1,5 @@
 /** Which counterexample is looked at, and where in it, in the page's address: `#spec?model=BugLease-no-wait&step=4`, beside whatever else the address says. */
+import { viewInAddress } from '../components/use-view.ts';
 
 const modes = ['bugs', 'run', 'hand'] as const;
 
@@ -40,6 +41,13 @@ export function addressOfPlace(hash: string, { mode, model, step, walk }: SpecPl
   ];
   const all = [...rest, ...own];
   return `#${name}${all.length === 0 ? '' : `?${all.join('&')}`}`;
+}
+
+/** Where an address leads whoever is at `from`: the same place, as it is, where it says nothing else, or is of another view. */
+export function placeFrom(from: SpecPlace, hash: string): SpecPlace {
+  if (viewInAddress(hash) !== 'spec') return from;
+  const to = readSpecPlace(hash);
+  return addressOfPlace('#spec', to) === addressOfPlace('#spec', from) ? from : to;
 }
 
 export function writeSpecPlace(place: SpecPlace): void {

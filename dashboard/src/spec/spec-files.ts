@@ -4,7 +4,7 @@
  * Not pure: it is the build's file system. What the texts say is read elsewhere.
  */
 import { type Counterexample, familyOf, type ListedCounterexample } from './counterexample.ts';
-import { modulesNamedIn } from './spec-text.ts';
+import { modulesBelow } from './modules-below.ts';
 
 type Load<T> = Readonly<Record<string, () => Promise<T>>>;
 
@@ -23,16 +23,10 @@ export async function moduleText(name: string): Promise<string | null> {
 
 /** The module, and all that it rests on of those that are ours; the module itself first. */
 export async function modulesOf(module: string): Promise<ReadonlyMap<string, string>> {
-  const found = new Map<string, string>();
-  const waiting = [module];
-  for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
-    if (found.has(name)) continue;
-    const text = await moduleText(name);
-    if (text === null) continue;
-    found.set(name, text);
-    waiting.push(...modulesNamedIn(text));
-  }
-  return found;
+  const below = modulesBelow(module);
+  let asked = below.next();
+  while (asked.done !== true) asked = below.next(await moduleText(asked.value));
+  return asked.value;
 }
 
 export async function listedCounterexamples(): Promise<readonly ListedCounterexample[]> {

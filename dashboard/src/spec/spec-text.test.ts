@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { modulesBelow } from './modules-below.ts';
 import { definitionsIn, modulesNamedIn, tokensIn } from './spec-text.ts';
 
 const text = `---- MODULE Small ----
@@ -29,6 +30,23 @@ describe('the text of a module', () => {
 
   it('names the modules that it rests on', () => {
     expect(modulesNamedIn(text)).toEqual(['MCSmall', 'Naturals', 'Above']);
+  });
+
+  it('rests on modules at any depth, each asked for once, the module itself first', () => {
+    const texts: Readonly<Record<string, string>> = {
+      Top: 'EXTENDS Middle, Naturals\n\nR == INSTANCE Low\n',
+      Middle: 'EXTENDS Low, Naturals\n\n',
+      Low: 'EXTENDS Top\n\n',
+    };
+    const below = modulesBelow('Top');
+    const asked: string[] = [];
+    let next = below.next();
+    while (next.done !== true) {
+      asked.push(next.value);
+      next = below.next(texts[next.value] ?? null);
+    }
+    expect(asked).toEqual(['Top', 'Middle', 'Naturals', 'Low']);
+    expect([...next.value.keys()]).toEqual(['Top', 'Middle', 'Low']);
   });
 
   it('is split into words without losing any of it, comments over several lines and within each other as well', () => {

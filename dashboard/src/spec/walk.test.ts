@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Counterexample, CounterexampleStep } from './counterexample.ts';
 import { droppedRules } from './dropped-rule.ts';
-import { addressOfPlace, readSpecPlace } from './spec-address.ts';
+import { addressOfPlace, placeFrom, readSpecPlace } from './spec-address.ts';
 import { modelTextOf, walkOf } from './walk.ts';
 
 const text = modelTextOf(
@@ -70,6 +70,15 @@ describe('the address of a place in the specifications', () => {
       expect(written.startsWith(hash.replace(/&model.*/, ''))).toBe(true);
       expect(readSpecPlace(written)).toEqual(place);
     }
+  });
+
+  it('is followed where it leads elsewhere, and stays as it is where it says the same or is of another view', () => {
+    const from = readSpecPlace('#spec?model=BugLease-no-wait&step=4');
+    const to = placeFrom(from, '#spec?model=BugPaxos-no-wait&step=1');
+    expect(to).toMatchObject({ mode: 'bugs', model: 'BugPaxos-no-wait', step: 1 });
+    expect(placeFrom(from, '#sim?seed=7&view=spec&mode=run')).toMatchObject({ mode: 'run', model: null });
+    for (const same of ['#spec?model=BugLease-no-wait&step=4', '#lab', '#sim?seed=7', '#operator'])
+      expect(placeFrom(from, same)).toBe(from);
   });
 
   it('names nothing where it makes no sense', () => {

@@ -1,7 +1,9 @@
 /** The bug models, by the specification that they break, and what to look for among them. */
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useMemo, useRef, useState } from 'react';
 import { Header, ListBox, ListBoxItem, ListBoxSection, Virtualizer, ListLayout } from 'react-aria-components';
-import { familyOf, type ListedCounterexample, titleOf } from '../../spec/counterexample.ts';
+import { type ListedCounterexample, titleOf } from '../../spec/counterexample.ts';
+import { listLayout, sectionsOf } from '../../spec/listed-models.ts';
+import { useShownRow } from './use-shown-row.ts';
 
 interface ModelListProps {
   /** The choice among what the view shows. */
@@ -11,11 +13,11 @@ interface ModelListProps {
   readonly onChoose: (name: string) => void;
 }
 
-const layout = { rowHeight: 44, headingHeight: 30, padding: 4 };
-
 export function ModelList({ modes, listed, chosen, onChoose }: ModelListProps) {
   const [text, setText] = useState('');
   const sections = useMemo(() => sectionsOf(listed, text), [listed, text]);
+  const list = useRef<HTMLDivElement>(null);
+  useShownRow(list, sections, chosen);
   return (
     <section className="spec-models" aria-label="Bug models">
       {modes}
@@ -33,8 +35,9 @@ export function ModelList({ modes, listed, chosen, onChoose }: ModelListProps) {
         />
       </header>
       {sections.length === 0 ? <p className="empty">No bug model has this in its words.</p> : null}
-      <Virtualizer layout={ListLayout} layoutOptions={layout}>
+      <Virtualizer layout={ListLayout} layoutOptions={listLayout}>
         <ListBox
+          ref={list}
           aria-label="Bug models"
           className="spec-models-list"
           items={sections}
@@ -72,24 +75,4 @@ export function ModelList({ modes, listed, chosen, onChoose }: ModelListProps) {
       </Virtualizer>
     </section>
   );
-}
-
-interface Section {
-  readonly id: string;
-  readonly models: readonly ListedCounterexample[];
-}
-
-function sectionsOf(listed: readonly ListedCounterexample[], text: string): readonly Section[] {
-  const words = text
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '');
-  const found = listed.filter(({ name, shows, violated }) => {
-    const all = `${name} ${shows} ${violated}`.toLowerCase();
-    return words.every((word) => all.includes(word));
-  });
-  return [...new Set(found.map(({ name }) => familyOf(name)))].map((id) => ({
-    id,
-    models: found.filter(({ name }) => familyOf(name) === id),
-  }));
 }

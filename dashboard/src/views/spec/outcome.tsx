@@ -2,6 +2,7 @@
 import { useMemo } from 'react';
 import { type Counterexample, statesOf } from '../../spec/counterexample.ts';
 import { falseClaim, open, valuesOf } from '../../spec/opened-model.ts';
+import { type Violation, violationOf } from '../../spec/violation.ts';
 import type { ModelText } from '../../spec/walk.ts';
 import { Broken } from './broken.tsx';
 
@@ -10,12 +11,18 @@ interface OutcomeProps {
   readonly text: ModelText;
 }
 
+const words: Readonly<Record<Violation['of'], string>> = {
+  state: 'does not hold in this state',
+  step: 'does not allow this step',
+  behaviour: 'never comes about',
+};
+
 export function Outcome({ counterexample, text }: OutcomeProps) {
-  const { violated, config, loop } = counterexample;
-  const names = violated === 'Temporal' ? propertiesIn(config) : [violated];
+  const { violated, loop } = counterexample;
+  const { of, names } = violationOf(counterexample);
   const claim = useMemo(() => claimOf(counterexample, text), [counterexample, text]);
   return (
-    <section className="spec-outcome" data-testid="outcome" data-violated={violated}>
+    <section className="spec-outcome" data-testid="outcome" data-violated={violated} data-of={of}>
       <h3>
         <span className="dot" data-tone="bad" aria-hidden="true" />
         {names.map((name) => (
@@ -23,7 +30,7 @@ export function Outcome({ counterexample, text }: OutcomeProps) {
             {name}
           </span>
         ))}
-        {loop === null ? 'does not hold in this state' : 'never comes about'}
+        {words[of]}
       </h3>
       {loop === null ? null : (
         <p>
@@ -45,10 +52,4 @@ function claimOf(counterexample: Counterexample, text: ModelText) {
   if (!opened.ok || !opened.model.invariants.includes(violated)) return null;
   const last = statesOf(counterexample).at(-1)!;
   return falseClaim(opened.model, text, violated, valuesOf(opened.model, last));
-}
-
-/** TLC does not say which of the properties it is. */
-function propertiesIn(config: string): readonly string[] {
-  const section = /^(?:PROPERTY|PROPERTIES)\s+((?:\w+\s+)+?)(?=[A-Z_]+\b|$)/m.exec(config)?.[1] ?? '';
-  return section.split(/\s+/).filter((name) => name !== '' && !/^[A-Z_]+$/.test(name));
 }

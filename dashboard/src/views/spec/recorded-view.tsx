@@ -1,10 +1,10 @@
 /** A recorded run that was checked, step by step: up to the event that is refused, or to its end. */
 import { useMemo, useState } from 'react';
 import type { Refusal, Verdict } from '../../spec/check-protocol.ts';
+import type { Checked } from '../../spec/latest-check.ts';
 import { layerOf, recordedWalk } from '../../spec/recorded-walk.ts';
 import { modulesOf } from '../../spec/spec-files.ts';
 import { type ModelText, modelTextOf } from '../../spec/walk.ts';
-import type { Checked } from './use-check.ts';
 import { useLoaded } from './use-loaded.ts';
 import { WalkView } from './walk-view.tsx';
 

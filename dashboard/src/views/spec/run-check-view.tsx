@@ -5,10 +5,12 @@ import { formatCount } from '../../components/format.ts';
 import { useRun } from '../../components/run.tsx';
 import type { RunStore } from '../../run/run-store.ts';
 import type { Refusal } from '../../spec/check-protocol.ts';
+import { standAtEvent } from '../../spec/stand-at-event.ts';
+import type { Checked } from '../../spec/latest-check.ts';
 import { refusedTrace } from '../../spec/spec-files.ts';
 import { eventsIn, readTraceText } from '../../spec/trace-text.ts';
 import { RecordedView } from './recorded-view.tsx';
-import { type Checked, useCheck } from './use-check.ts';
+import { useCheck } from './use-check.ts';
 import { Verdicts } from './verdicts.tsx';
 
 interface RunCheckViewProps {
@@ -38,18 +40,13 @@ export function RunCheckView({ modes, onLab }: RunCheckViewProps) {
     setProblem(read.ok ? null : `${title}: ${read.message}`);
     if (read.ok) check({ title, isOfPage: false, events: read.events });
   };
-  const begun = useRef(false);
   useEffect(() => {
-    // Who comes here wants to know.
-    if (begun.current || store.record().history.lastMs === null) return;
-    begun.current = true;
+    // Who comes here wants to know. Where React mounts twice the first check was stopped in between.
+    if (store.record().history.lastMs === null) return;
     check({ title: 'This run', isOfPage: true, events: eventsOf(store) });
   }, [store, check]);
   const jump = ({ event }: Refusal): void => {
-    const ms = event === null ? null : store.record().clock.msAt(event.atUs);
-    if (ms === null) return;
-    store.standAt(ms);
-    onLab();
+    if (event !== null && standAtEvent(store, event)) onLab();
   };
   return (
     <div className="spec" data-testid="spec-run">

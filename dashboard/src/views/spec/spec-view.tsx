@@ -1,14 +1,13 @@
 /** The specification beside what breaks it: counterexamples of bug models, and the run of the page up to where it is refused, step by step with the text of each step. */
-import { useCallback, useState } from 'react';
 import { Segmented } from '../../components/segmented.tsx';
 import type { ListedCounterexample } from '../../spec/counterexample.ts';
-import { readSpecPlace, type SpecPlace, writeSpecPlace } from '../../spec/spec-address.ts';
 import { listedCounterexamples } from '../../spec/spec-files.ts';
 import { CounterexampleView } from './counterexample-view.tsx';
 import { HandView } from './hand-view.tsx';
 import { ModelList } from './model-list.tsx';
 import { RunCheckView } from './run-check-view.tsx';
 import { useLoaded } from './use-loaded.ts';
+import { usePlace } from './use-place.ts';
 import './spec-view.css';
 
 const choices = [
@@ -23,11 +22,7 @@ interface SpecViewProps {
 
 export default function SpecView({ onLab }: SpecViewProps) {
   const listed = useLoaded('counterexamples', listedCounterexamples);
-  const [place, setPlace] = useState(readSpecPlace);
-  const go = useCallback((to: SpecPlace) => {
-    setPlace(to);
-    writeSpecPlace(to);
-  }, []);
+  const [place, go] = usePlace();
   const modes = (
     <div className="spec-modes">
       <Segmented
