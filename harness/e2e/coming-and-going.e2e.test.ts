@@ -3,16 +3,20 @@
  *
  * Real processes. The page is a WebSocket that reads the load's frames.
  */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { parse, stringify } from 'yaml';
 import type { Activity } from '../../server/src/api/activity.ts';
 import type { LoadStatus } from '../../server/src/api/load.ts';
-import type { BackupsStatus } from '../../server/src/api/replica-changes.ts';
-import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import type { BackupsStatus, ReplicaChangeStatus } from '../../server/src/api/replica-changes.ts';
+import { freePorts, type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { psql } from '../cluster/pg-tools.ts';
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'barista.js');
 
@@ -74,22 +78,28 @@ it('a fourth replica comes under load and votes, has all that was acknowledged, 
   expect((await cluster.status()).replicas.map(({ id }) => id)).toEqual(['r1', 'r2', 'r3']);
 }, 180_000);
 
-it('a backup is taken, and can be restored by what the command finds', async () => {
+/** Once it is there. */
+async function takenBackup(): Promise<BackupsStatus> {
   await ask('/api/backups', {});
   let status: BackupsStatus | null = null;
   await until(async () => {
     status = (await ask('/api/backups')) as BackupsStatus;
     return status.running === null;
   }, 'the backup ends');
-  const { last, problem } = status as unknown as BackupsStatus;
+  return status as unknown as BackupsStatus;
+}
+
+it('a backup is taken, and is whole by what the command finds', async () => {
+  const { last, problem } = await takenBackup();
   expect(problem).toBeNull();
   expect(last?.bytes).toBeGreaterThan(100_000);
   const { stdout } = await promisify(execFile)(process.execPath, [bin, 'backup', 'verify', last!.file]);
   expect(stdout).toContain('can be restored');
 }, 180_000);
 
-it('what PostgreSQL is at is told of the leader, with the statements that took most time', async () => {
+it('what PostgreSQL is at is told of the leader, with the statements that took most time once they are counted', async () => {
   const { id } = await cluster.leader();
+  expect(await ask(`/api/activity/${id}/statements`, {})).toEqual({ ok: true });
   let activity: Activity | null = null;
   await until(async () => {
     activity = (await ask(`/api/activity/${id}`)) as Activity;
@@ -101,3 +111,64 @@ it('what PostgreSQL is at is told of the leader, with the statements that took m
     statements.kind === 'told' ? statements.statements.map(({ sql }) => sql).join('\n') : statements.why;
   expect(told).toContain('lab.load');
 }, 60_000);
+
+it('a replacement of the first replica goes on by itself, and holds after a restart of the demo', async () => {
+  expect(await ask('/api/replicas', { action: 'replace', replica: 'r1' })).toMatchObject({
+    ok: true,
+    replica: 'r4',
+  });
+  const change = async (): Promise<ReplicaChangeStatus> =>
+    (await ask('/api/replicas')) as ReplicaChangeStatus;
+  await until(async () => !['asked', 'joining'].includes((await change()).state), 'the replacement ends');
+  expect(await change()).toMatchObject({ state: 'done' });
+  expect(await voters()).toBe('r2,r3,r4');
+  const { dataDir, pgwirePorts } = cluster;
+  const [basePort, second] = pgwirePorts as readonly [number, number];
+  page.close();
+  expect(await cluster.interrupt()).toBe(0);
+  cluster = await startCluster({ dataDir, basePort, args: ['--no-dashboard', '--no-load'] });
+  expect(await voters()).toBe('r2,r3,r4');
+  expect((await cluster.status()).replicas.map(({ id }) => id)).toEqual(['r2', 'r3', 'r4']);
+  await until(async () => cluster.output().includes('psql '), 'people are told where it is');
+  expect(cluster.output()).toContain(`@127.0.0.1:${second}/barista`);
+}, 400_000);
+
+it('the backup is restored into a new group, as its page says, and serves what was written', async () => {
+  const { last } = (await takenBackup()) as { readonly last: { readonly file: string } };
+  const dir = await mkdtemp(join(tmpdir(), 'barista-restored-'));
+  const port = await freePorts(3);
+  const place = { host: '127.0.0.1', port };
+  const config = join(dir, 'new.yaml');
+  const old = parse(await readFile(join(cluster.dataDir, 'r2.yaml'), 'utf8')) as Record<string, unknown>;
+  const own = { host: '127.0.0.1', port: port + 1 };
+  await writeFile(
+    config,
+    stringify({
+      ...old,
+      id: 'n1',
+      dataDir: join(dir, 'n1'),
+      peers: [{ id: 'n1', ...own, pgwire: place }],
+      peerListen: own,
+      pgwire: place,
+      http: { ...(old['http'] as object), port: port + 2 },
+    }),
+    { mode: 0o600 },
+  );
+  const rows = async (at: number): Promise<string> =>
+    (await psql(at, 'SELECT count(*) FROM lab.load')).stdout.trim();
+  await promisify(execFile)(process.execPath, [bin, 'restore', last.file, '--config', config]);
+  const served = spawn(process.execPath, [bin, 'serve', '--config', config], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => served.once('exit', resolve));
+  try {
+    let restored = '';
+    await until(async () => {
+      restored = await rows(port).catch(() => '');
+      return restored !== '';
+    }, 'the restored group serves');
+    expect(restored).toBe(await rows(cluster.pgwirePorts[1]!));
+  } finally {
+    served.kill('SIGINT');
+    await ended;
+    await rm(dir, { recursive: true, force: true });
+  }
+}, 240_000);

@@ -141,6 +141,12 @@ async function postEndSession(replica: string, request: EndSessionRequest): Prom
   return error === null ? { ok: true } : { ok: false, error };
 }
 
+async function postCountStatements(replica: string): Promise<FaultOutcome> {
+  const path = `/api/activity/${replica}/statements`;
+  const error = errorIn(await ask(path, { body: {}, timeoutMs: activityMs }));
+  return error === null ? { ok: true } : { ok: false, error };
+}
+
 async function postReplicas(request: ReplicaChangeRequest): Promise<ReplicaOutcome> {
   const answer = await ask('/api/replicas', { body: request, timeoutMs: replicasMs });
   const error = errorIn(answer);
@@ -186,4 +192,5 @@ export const serverRequests: RunRequests = {
   backups: askBackups,
   activity: getActivity,
   endSession: postEndSession,
+  countStatements: postCountStatements,
 };

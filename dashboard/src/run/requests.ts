@@ -67,6 +67,8 @@ export interface RunRequests {
   backups?(take: boolean): Promise<BackupsOutcome>;
   /** What a replica's PostgreSQL is at; missing: the run has no PostgreSQL. */
   activity?(replica: string, signal: AbortSignal): Promise<ActivityOutcome>;
+  /** Has the group's statements counted from now on; asked at the leader. Missing likewise. */
+  countStatements?(replica: string): Promise<FaultOutcome>;
   /** Of a client at that replica. */
   endSession?(replica: string, request: EndSessionRequest): Promise<FaultOutcome>;
   /** Takes as long as the replicas need to read all their data. */

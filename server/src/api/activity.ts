@@ -14,11 +14,12 @@ export interface SessionActivity {
   readonly transactionMs: number | null;
   /** Since it is in this state. */
   readonly stateMs: number;
+  /** Passwords are blanked. */
   readonly sql: string;
 }
 
 export interface StatementActivity {
-  /** With its constants taken out. */
+  /** As pg_stat_statements keeps it: of what plans have, `$1` for constants; utility statements keep theirs. Passwords are blanked. */
   readonly sql: string;
   readonly calls: number;
   readonly totalMs: number;
@@ -32,10 +33,10 @@ export interface Activity {
   readonly database: 'primary' | 'standby';
   /** Those that are at something first; at most 200. */
   readonly sessions: readonly SessionActivity[];
-  /** By total time, at most 50; or why they cannot be told. */
+  /** By total time, at most 50; or why they cannot be told. `canCount`: they are once that is asked for, here. */
   readonly statements:
     | { readonly kind: 'told'; readonly statements: readonly StatementActivity[] }
-    | { readonly kind: 'untold'; readonly why: string };
+    | { readonly kind: 'untold'; readonly why: string; readonly canCount: boolean };
 }
 
 /** `cancel`: its statement; `terminate`: the session. */

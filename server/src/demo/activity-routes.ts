@@ -10,6 +10,7 @@ const endBody = z.strictObject({ pid: z.int().min(1), how: z.enum(['cancel', 'te
 export interface ActivityRoutes {
   readonly read: RequestHandler;
   readonly end: RequestHandler;
+  readonly countStatements: RequestHandler;
 }
 
 /** `reader` null: behind the replicas is no PostgreSQL that could be asked. */
@@ -33,7 +34,7 @@ export function createActivityRoutes(
       }
       try {
         const given = await work(reader, plan.dir, request.body);
-        response.status('error' in given ? 409 : 200).json(given);
+        response.status(statusOf(given)).json(given);
       } catch (error) {
         const message = `${id} cannot tell: ${(error as Error).message}. It is asked again.`;
         response.status(503).json(refusal('unavailable', message));
@@ -48,9 +49,23 @@ export function createActivityRoutes(
       const message = `No client's session has the number ${body.value.pid} any more.`;
       return isDone ? { ok: true } : refusal('notFound', message);
     }),
+    countStatements: answer(async (from, dir) => {
+      const why = await from.countStatements(dir);
+      return why === null ? { ok: true } : refusal('unavailable', why);
+    }),
   };
 }
 
-function refusal(code: string, message: string): { readonly error: { code: string; message: string } } {
+function statusOf(given: object): number {
+  if (!('error' in given)) return 200;
+  return (given.error as Refused).code === 'badRequest' ? 400 : 409;
+}
+
+interface Refused {
+  readonly code: string;
+  readonly message: string;
+}
+
+function refusal(code: string, message: string): { readonly error: Refused } {
   return { error: { code, message } };
 }

@@ -2,13 +2,14 @@
  * What each replica's PostgreSQL is at, for the page: asked of PostgreSQL itself, a standby's as well, as its superuser over its own socket.
  *
  * Responsible for: finding the socket, the questions and their bounds, and ending a client's session. Knows no routes.
- * Invariants: one question at a time to a replica, whose answer all have who asked meanwhile; only clients' sessions are ended, never the replica's own; but for pg_stat_statements, set up at a primary when somebody first looks,
- * nothing is written.
+ * Invariants: one question at a time to a replica, whose answer all have who asked meanwhile; whoever looks writes nothing, by PostgreSQL's own word; only clients' sessions are ended, never the replica's own;
+ * pg_stat_statements is set up when that is asked for, once at a time for the whole group; passwords in statements are told to nobody.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { connectPg } from '../adapters/postgres/pg-client.ts';
+import { withoutPasswords } from './without-passwords.ts';
 import type { Activity, EndSessionRequest, SessionActivity, StatementActivity } from '../api/activity.ts';
 
 const askMs = 3000;
@@ -46,10 +47,16 @@ export interface ActivityReader {
   read(replicaDir: string): Promise<Activity>;
   /** False: there is no such session of a client any more. @throws likewise */
   end(replicaDir: string, request: EndSessionRequest): Promise<boolean>;
+  /**
+   * Has statements counted, for the whole group: at the primary alone. What is to be known of it, for people; null: they are counted. Without a majority its commit waits at the gate, which is why there is
+   * never more than one. @throws likewise
+   */
+  countStatements(replicaDir: string): Promise<string | null>;
 }
 
 export function createActivityReader(): ActivityReader {
   const asked = new Map<string, Promise<Activity>>();
+  let settingUp: Promise<string | null> | null = null;
   return {
     read(dir) {
       const running = asked.get(dir) ?? withClient(dir, look).finally(() => asked.delete(dir));
@@ -65,7 +72,40 @@ export function createActivityReader(): ActivityReader {
         );
         return rows[0]?.ended === true;
       }),
+    async countStatements(dir) {
+      settingUp ??= setUpStatements(dir).finally(() => (settingUp = null));
+      return inTime(settingUp);
+    },
   };
+}
+
+/** Until it is done, however long that takes: the backend waits as long, whoever has gone away. */
+async function setUpStatements(replicaDir: string): Promise<string | null> {
+  const client = await connectPg({ socketDir: await socketDirOf(replicaDir), database });
+  try {
+    const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    if (rows[0]?.standby === true) return 'This is a standby: it is set up at the leader.';
+    await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
+    return null;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Whoever waits for it gives it up in time; it goes on. @throws Error then */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`its PostgreSQL did not answer within ${askMs / 1000} s`)),
+      askMs,
+    );
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** PostgreSQL's own note says where its socket is. */
@@ -79,18 +119,10 @@ async function socketDirOf(replicaDir: string): Promise<string> {
 
 async function withClient<T>(replicaDir: string, work: (client: Client) => Promise<T>): Promise<T> {
   const socketDir = await socketDirOf(replicaDir);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`its PostgreSQL did not answer within ${askMs / 1000} s`)),
-      askMs,
-    );
-  });
   const connecting = connectPg({ socketDir, database });
   try {
-    return await Promise.race([connecting.then(work), late]);
+    return await inTime(connecting.then(work));
   } finally {
-    clearTimeout(timer);
     void connecting.then(
       (client) => client.end().catch(() => undefined),
       () => undefined,
@@ -98,21 +130,21 @@ async function withClient<T>(replicaDir: string, work: (client: Client) => Promi
   }
 }
 
-async function look(client: Client): Promise<Activity> {
+export async function look(client: Pick<Client, 'query'>): Promise<Activity> {
+  await client.query('BEGIN TRANSACTION READ ONLY');
   const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
   const isStandby = rows[0]?.standby === true;
   const sessions = await client.query<SessionRow>(sessionsQuestion);
-  return {
-    database: isStandby ? 'standby' : 'primary',
-    sessions: sessions.rows.map(sessionOf),
-    statements: await statementsOf(client, isStandby),
-  };
+  const statements = await statementsOf(client, isStandby);
+  await client.query('COMMIT');
+  return { database: isStandby ? 'standby' : 'primary', sessions: sessions.rows.map(sessionOf), statements };
 }
 
 function sessionOf({ waitType, waitEvent, transactionMs, stateMs, ...row }: SessionRow): SessionActivity {
   return {
     ...row,
     transactionMs: transactionMs === null ? null : Math.round(Number(transactionMs)),
+    sql: withoutPasswords(row.sql),
     stateMs: Math.max(0, Math.round(Number(stateMs))),
     wait: waitOf(row.state, waitType, waitEvent),
   };
@@ -125,19 +157,25 @@ export function waitOf(state: string, type: string | null, event: string | null)
   return { kind: type === 'Lock' || type === 'LWLock' ? 'lock' : 'other', text: `${type}: ${event}` };
 }
 
-async function statementsOf(client: Client, isStandby: boolean): Promise<Activity['statements']> {
+async function statementsOf(
+  client: Pick<Client, 'query'>,
+  isStandby: boolean,
+): Promise<Activity['statements']> {
   const { rows } = await client.query<{ loaded: string; made: boolean }>(
     `SELECT current_setting('shared_preload_libraries') AS loaded,
       EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements') AS made`,
   );
   const [found] = rows;
   if (found?.loaded.includes('pg_stat_statements') !== true)
-    return { kind: 'untold', why: 'This PostgreSQL runs without pg_stat_statements.' };
+    return { kind: 'untold', why: 'This PostgreSQL runs without pg_stat_statements.', canCount: false };
   if (!found.made) {
-    const why = 'pg_stat_statements is not set up yet: look at the leader first, where that is done.';
-    if (isStandby) return { kind: 'untold', why };
-    await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
+    const why = 'Statements are not counted yet: pg_stat_statements is to be set up, at the leader.';
+    return { kind: 'untold', why, canCount: !isStandby };
   }
   const told = await client.query<StatementActivity>(statementsQuestion);
-  return { kind: 'told', statements: told.rows };
+  return { kind: 'told', statements: told.rows.map(statementOf) };
+}
+
+function statementOf({ sql, ...row }: StatementActivity): StatementActivity {
+  return { ...row, sql: withoutPasswords(sql) };
 }

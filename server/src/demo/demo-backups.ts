@@ -1,14 +1,17 @@
 /**
  * Backups that the page asks for: one file each in the demo's directory, checked before it has its name, as `barista backup` makes it.
  *
- * Responsible for: which file, one at a time, how far it is. Invariants: at most `backupsMax` files; a backup that breaks off leaves no file.
+ * Responsible for: which file, one at a time, how far it is. Invariants: at most `backupsMax` backups, and none is begun that may leave too little room on the disk; a backup that breaks off leaves no file.
  */
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BackupsStatus } from '../api/replica-changes.ts';
 import { bearer } from '../main/admin-token.ts';
 
-const backupsMax = 50;
+const backupsMax = 10;
+const suffix = '.barista';
+/** What is left free beside a backup as large as the largest that is there. */
+const spareBytes = 1024 ** 3;
 
 export interface DemoBackups {
   status(): BackupsStatus;
@@ -36,6 +39,13 @@ export interface DemoBackupsOptions {
   /** Of the demo's own server, which chooses the replica to ask. */
   readonly port: number;
   readonly now: () => Date;
+  /** On the disk of this directory. */
+  readonly freeBytes: (directory: string) => Promise<number>;
+}
+
+export async function freeBytesOn(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
 }
 
 export function createDemoBackups({
@@ -44,15 +54,29 @@ export function createDemoBackups({
   clusterSecret,
   port,
   now,
+  freeBytes,
 }: DemoBackupsOptions): DemoBackups {
   const directory = join(dataDir, 'backups');
   let status: BackupsStatus = { running: null, last: null, problem: null };
 
+  /** @throws Error */
+  async function requireRoom(): Promise<void> {
+    // What an interrupted one left is none.
+    const there = (await readdir(directory)).filter((name) => name.endsWith(suffix));
+    if (there.length >= backupsMax)
+      throw new Error(`${directory} has ${there.length} backups already: delete those that nobody needs`);
+    const sizes = await Promise.all(there.map(async (name) => (await stat(join(directory, name))).size));
+    const needed = Math.max(0, ...sizes) + spareBytes;
+    const free = await freeBytes(directory);
+    if (free < needed)
+      throw new Error(
+        `The disk of ${directory} has ${mib(free)} MiB free, and a backup is begun with ${mib(needed)} MiB: make room, or take it elsewhere with "barista backup"`,
+      );
+  }
+
   async function run(file: string, takenAt: string): Promise<void> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    const there = await readdir(directory);
-    if (there.length >= backupsMax)
-      throw new Error(`${directory} has ${there.length} files already: delete those that nobody needs`);
+    await requireRoom();
     const { bytes } = await backUp({ port, headers: bearer(clusterSecret), file }, (soFar) => {
       status = { ...status, running: { file, bytes: soFar } };
     });
@@ -64,7 +88,7 @@ export function createDemoBackups({
     take() {
       if (status.running !== null) return false;
       const takenAt = now().toISOString();
-      const file = join(directory, `${takenAt.replace(/\.\d+Z$/, 'Z').replaceAll(':', '-')}.barista`);
+      const file = join(directory, `${takenAt.replaceAll(/[:.]/g, '-')}${suffix}`);
       status = { ...status, running: { file, bytes: 0 }, problem: null };
       void run(file, takenAt).catch((error: Error) => {
         status = { ...status, running: null, problem: error.message };
@@ -72,4 +96,8 @@ export function createDemoBackups({
       return true;
     },
   };
+}
+
+function mib(bytes: number): number {
+  return Math.floor(bytes / 1024 ** 2);
 }

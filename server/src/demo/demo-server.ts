@@ -151,6 +151,7 @@ function routes(options: DemoServerOptions): Express {
   const activity = createActivityRoutes(supervisor, options.activity ?? null);
   app.get('/api/activity/:replica', activity.read);
   app.post('/api/activity/:replica/end', express.json({ limit: '1kb' }), ifStillWanted, activity.end);
+  app.post('/api/activity/:replica/statements', ifStillWanted, activity.countStatements);
   const replicas = createReplicaRoutes(options.changes ?? null, options.backups ?? null);
   app.get('/api/replicas', replicas.changeStatus);
   app.post('/api/replicas', express.json({ limit: '16kb' }), ifStillWanted, replicas.change);

@@ -27,7 +27,7 @@ import {
   writeReplicaConfigs,
   writeRunning,
 } from './data-dir.ts';
-import { type BackUp, createDemoBackups } from './demo-backups.ts';
+import { type BackUp, createDemoBackups, freeBytesOn } from './demo-backups.ts';
 import type { StoreWish } from './demo-store.ts';
 import { DemoLoad } from './load/load.ts';
 import { usualLoad } from './load/load-settings.ts';
@@ -202,6 +202,7 @@ async function launch(
     clusterSecret,
     port: dashboardPort,
     now: () => new Date(),
+    freeBytes: freeBytesOn,
   });
   const server = await startDemoServer({
     port: options.dashboardPort,
@@ -312,6 +313,9 @@ async function whyStopped(plan: ReplicaPlan | undefined): Promise<string> {
 /** What a person needs to go on: the replicas, the psql line, the dashboard's address. */
 export function welcomeText({ supervisor, options }: RunningDemo): string {
   const { user, password, database } = demoUser;
+  // The first that is there: r1 may have been removed.
+  const [first] = supervisor.plans();
+  const { pgwirePort = options.port, thriftPort = null } = first ?? {};
   const replicas = reportOf({ supervisor }).replicas.map(
     ({ id, role, pgwire }) => `  ${id}  ${(role ?? 'down').padEnd(9)} ${pgwire.host}:${pgwire.port}`,
   );
@@ -320,8 +324,8 @@ export function welcomeText({ supervisor, options }: RunningDemo): string {
     `${replicas.length} replicas ready:`,
     ...replicas,
     '',
-    `psql       psql postgresql://${user}:${password}@${demoHost}:${options.port}/${database}`,
-    ...(options.thriftPort == null ? [] : [`thrift     ${demoHost}:${options.thriftPort}`]),
+    `psql       psql postgresql://${user}:${password}@${demoHost}:${pgwirePort}/${database}`,
+    ...(thriftPort === null ? [] : [`thrift     ${demoHost}:${thriftPort}`]),
     `dashboard  http://${demoHost}:${options.dashboardPort}`,
     '',
     'Ctrl-C stops all of it. The data stays.',

@@ -71,7 +71,7 @@ export const ActivityPanel = memo(function ActivityPanel({ ids, leader }: Activi
             </TabPanel>
             <TabPanel id="statements">
               <Told outcome={outcome} replica={replica}>
-                {({ activity }) => <StatementTable told={activity.statements} />}
+                {({ activity }) => <StatementTable told={activity.statements} replica={replica} />}
               </Told>
             </TabPanel>
           </Tabs>

@@ -1,20 +1,14 @@
 /** An error in place: what PostgreSQL's position points at is underlined, and the message stands below its line, until the text is changed. */
 import { StateEffect, StateField } from '@codemirror/state';
 import { Decoration, type DecorationSet, EditorView, WidgetType } from '@codemirror/view';
+import type { ErrorPlace } from '../../model/error-place.ts';
 
-export interface ErrorInPlace {
-  readonly from: number;
-  readonly to: number;
-  readonly code: string;
-  readonly message: string;
-}
-
-const setMark = StateEffect.define<ErrorInPlace | null>();
+const setMark = StateEffect.define<ErrorPlace | null>();
 
 class MessageWidget extends WidgetType {
-  private readonly error: ErrorInPlace;
+  private readonly error: ErrorPlace;
 
-  constructor(error: ErrorInPlace) {
+  constructor(error: ErrorPlace) {
     super();
     this.error = error;
   }
@@ -57,7 +51,7 @@ export const errorMark = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-export function showError(view: EditorView, error: ErrorInPlace | null): void {
+export function showError(view: EditorView, error: ErrorPlace | null): void {
   view.dispatch({
     effects: [
       setMark.of(error),

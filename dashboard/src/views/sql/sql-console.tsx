@@ -1,5 +1,5 @@
 /** SQL against any replica: the text, which replica is asked, a history, and what came of it. The editor is loaded when it is looked at. */
-import { lazy, memo, Suspense, useMemo, useState } from 'react';
+import { lazy, memo, Suspense, useMemo, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { readStored, writeStored } from '../../components/hooks.ts';
 import { Icon } from '../../components/icon.tsx';
@@ -8,9 +8,9 @@ import { useRequests } from '../../components/run.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { useServerAway } from '../../components/server-away.tsx';
 import type { SqlOutcome } from '../../run/requests.ts';
-import { parseHistory, remember, spanAt } from '../../model/sql-history.ts';
+import { parseHistory, remember } from '../../model/sql-history.ts';
 import type { HistoryItem } from '../../model/sql-history.ts';
-import type { ErrorInPlace } from './error-mark.ts';
+import { errorPlace } from '../../model/error-place.ts';
 import { HistoryMenu } from './history-menu.tsx';
 import type { SqlSelection } from './sql-editor.tsx';
 import { SqlResultView } from './sql-result.tsx';
@@ -46,6 +46,8 @@ interface Run {
   readonly sql: string;
   /** Where it begins in the text: a part of it may have been run. */
   readonly from: number;
+  /** The whole text was another when the outcome came: nothing in it is at its place any more. */
+  readonly isMoved: boolean;
   readonly replica: string;
   /** Null while it runs. */
   readonly outcome: SqlOutcome | null;
@@ -78,12 +80,16 @@ export const SqlConsole = memo(function SqlConsole({
   const [selection, setSelection] = useState<SqlSelection | null>(null);
   const [tables, tablesMayHaveChanged] = useTables(requests, replica, away);
 
+  /** As it stands by when an outcome comes. */
+  const newest = useRef(sql);
+  newest.current = sql;
+
   const execute = async (): Promise<void> => {
     const { text, from } = selection ?? { text: sql, from: 0 };
     if (requests === null || away || busy || text.trim() === '' || replica === '') return;
-    setRun({ sql: text, from, replica, outcome: null });
+    setRun({ sql: text, from, replica, isMoved: false, outcome: null });
     const outcome = await requests.sql(replica, text);
-    setRun({ sql: text, from, replica, outcome });
+    setRun({ sql: text, from, replica, isMoved: newest.current !== sql, outcome });
     if (outcome.ok) tablesMayHaveChanged(outcome.result);
     setHistory((current) => {
       const next = remember(current, {
@@ -96,7 +102,7 @@ export const SqlConsole = memo(function SqlConsole({
       return next;
     });
   };
-  const error = useMemo(() => errorIn(run), [run]);
+  const error = useMemo(() => errorPlace(run), [run]);
 
   return (
     <Panel
@@ -179,12 +185,4 @@ function wayOf(replica: string, leader: string | null, isSilent: boolean): strin
 
 function summaryOf(outcome: SqlOutcome): string {
   return outcome.ok ? outcome.result.command : `${outcome.error.code} ${outcome.error.message}`;
-}
-
-/** Where in the text the error is; null: nowhere in particular, or there is none. */
-function errorIn(run: Run | null): ErrorInPlace | null {
-  if (run?.outcome == null || run.outcome.ok) return null;
-  const { code, message, position } = run.outcome.error;
-  const span = position === undefined ? null : spanAt(run.sql, position);
-  return span === null ? null : { code, message, from: run.from + span.from, to: run.from + span.to };
 }

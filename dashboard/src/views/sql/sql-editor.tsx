@@ -18,7 +18,8 @@ import { EditorView, keymap } from '@codemirror/view';
 import { useEffect, useId, useRef } from 'react';
 import type { SqlTable } from '../../model/sql-tables.ts';
 import { sqlLanguage } from './completion.ts';
-import { type ErrorInPlace, errorMark, showError } from './error-mark.ts';
+import type { ErrorPlace } from '../../model/error-place.ts';
+import { errorMark, showError } from './error-mark.ts';
 import { sqlTheme } from './sql-theme.ts';
 
 /** What is selected; `from` is where it begins in the text. */
@@ -32,7 +33,7 @@ export interface SqlEditorProps {
   readonly label: string;
   readonly charsMax: number;
   readonly tables: readonly SqlTable[];
-  readonly error: ErrorInPlace | null;
+  readonly error: ErrorPlace | null;
   readonly onChange: (value: string) => void;
   /** Null: nothing is selected. */
   readonly onSelect: (selection: SqlSelection | null) => void;
