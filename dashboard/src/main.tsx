@@ -25,7 +25,8 @@ const choice = openChoice({
   startSimulator,
   first: firstRun,
   address: {
-    read: () => location.hash,
+    // A scenario begins with its question: what it did to the run before is not done by itself.
+    read: () => (scenarioInAddress() === null ? location.hash : location.hash.replace(/&acts=[^&]*/, '')),
     write: (hash) => {
       const view = viewInAddress();
       const next = hash === '' && view === 'lab' ? '' : addressWith(hash, view);

@@ -49,7 +49,7 @@ describe('a replica’s WAL', () => {
       isBehind: false,
     });
     expect(walView(wal({ replayed: '0/3000000' }), true)?.gap).toMatchObject({
-      value: '−2 KB',
+      value: '2 KB behind',
       isBehind: true,
     });
     expect(walView(wal({ flushed: '0/3000400' }), true)?.gap.hint).toContain(

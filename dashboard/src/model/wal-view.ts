@@ -60,7 +60,12 @@ function gapOf(wal: WalStatus, isUp: boolean): WalView['gap'] {
   const behind = Math.max(0, chosen! - replayed!);
   const hint = `Of the WAL that it knows to be chosen; flushed up to ${wal.flushed} (${lag(chosen! - flushed!)}), replayed up to ${wal.replayed}`;
   // It may know of less than the others: so it is not said to be in step with them.
-  return { name: 'Replayed', value: behind === 0 ? 'all it knows' : lag(behind), hint, isBehind: behind > 0 };
+  return {
+    name: 'Replayed',
+    value: behind === 0 ? 'all it knows' : `${formatBytes(behind)} behind`,
+    hint,
+    isBehind: behind > 0,
+  };
 }
 
 function lag(bytes: number): string {

@@ -279,6 +279,18 @@ function drawCaption(brush: Brush, at: Point, { scene, look, palette }: CaptionO
   brush.lineJoin = 'round';
   brush.strokeStyle = colors.bg;
   brush.lineWidth = 5;
+  const line = ` ${look.slotText}${age}`;
+  brush.font = `600 12px ${sans}`;
+  const first = brush.measureText(look.ballotText).width;
+  brush.font = `400 12px ${sans}`;
+  const whole = first + brush.measureText(line).width + 4;
+  // Messages fly behind it, not through it.
+  const wide = Math.max(116, whole + 12);
+  brush.fillStyle = colors.bg;
+  brush.globalAlpha = 0.82;
+  round(brush, at.x - wide / 2, top - 13, wide, 52, 8);
+  brush.fill();
+  brush.globalAlpha = 1;
   const isBad = look.liveness === 'down' || look.liveness === 'silent';
   const write = (text: string, y: number, font: string, color: string): void => {
     brush.font = font;
@@ -288,11 +300,6 @@ function drawCaption(brush: Brush, at: Point, { scene, look, palette }: CaptionO
   };
   write(look.roleText, top, `600 13px ${sans}`, isBad ? colors.bad : colors.text);
   const ballot = look.ballot === null ? colors['text-3'] : ballotColor(look.ballot, scheme);
-  const line = ` ${look.slotText}${age}`;
-  brush.font = `600 12px ${sans}`;
-  const first = brush.measureText(look.ballotText).width;
-  brush.font = `400 12px ${sans}`;
-  const whole = first + brush.measureText(line).width + 4;
   brush.textAlign = 'left';
   const left = at.x - whole / 2;
   const pen = (text: string, x: number, font: string, color: string): void => {

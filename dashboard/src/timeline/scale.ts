@@ -13,6 +13,9 @@ export interface Scale {
   readonly right: number;
 }
 
+/** Less is not shown, however short a run is yet. */
+const shownMsMin = 10_000;
+
 export function scaleOf(
   extent: Extent,
   spanMs: number,
@@ -24,7 +27,9 @@ export function scaleOf(
     momentMs < extent.lastMs - spanMs
       ? Math.min(extent.lastMs, momentMs + spanMs / 2)
       : Math.max(extent.lastMs, momentMs);
-  return { fromMs: toMs - spanMs, toMs, ...place };
+  // What was before it began is no time of the run.
+  const shownMs = Math.min(spanMs, Math.max(shownMsMin, toMs - extent.firstMs));
+  return { fromMs: toMs - shownMs, toMs, ...place };
 }
 
 export function xOf({ fromMs, toMs, left, right }: Scale, ms: number): number {

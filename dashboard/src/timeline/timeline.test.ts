@@ -38,6 +38,25 @@ describe('tracks', () => {
     expect(tracks.elections).toEqual([{ atMs: 200, replica: 'r1', ballot: ballot(3, 'r1'), kind: 'stood' }]);
   });
 
+  test('flag a lost log, and give the ballot of the life before to nobody', () => {
+    const tracks = new Tracks();
+    tracks.add({ atMs: 1, frames: told(replica('r2', { ballot: ballot(3, 'r1'), incarnation: 1 })) });
+    tracks.add({ atMs: 2, frames: told(replica('r2', { ballot: ballot(0, ''), incarnation: 0 })) });
+    const late = consensus({ seq: 9, replica: 'r2' }, { name: 'Fsync', state: { ballot: ballot(3, 'r1') } });
+    tracks.add({ atMs: 3, frames: [{ type: 'events', events: [late] }] });
+    tracks.add({ atMs: 4, frames: told(replica('r2', { ballot: ballot(0, ''), incarnation: 0 })) });
+    tracks.add({ atMs: 5, frames: told(replica('r2', { ballot: ballot(3, 'r1'), incarnation: 2 })) });
+    expect(tracks.spans.get('r2')?.map(({ fromMs, ballot: held }) => [fromMs, held?.round])).toEqual([
+      [1, 3],
+      [2, 0],
+      [5, 3],
+    ]);
+    expect(tracks.flags.map(({ atMs, kind, text }) => [atMs, kind, text])).toEqual([
+      [2, 'fault', 'r2 has lost its log'],
+      [5, 'started', 'r2 is let in as r2.2'],
+    ]);
+  });
+
   test('flag what befell processes and links', () => {
     const tracks = new Tracks();
     const cut = {
@@ -80,6 +99,19 @@ describe('tracks', () => {
 describe('the scale', () => {
   const place = { left: 50, right: 1_050 };
   const extent = { firstMs: 0, lastMs: 100_000 };
+
+  test('shows no time before the run, but that a run of moments has room', () => {
+    const place = { left: 0, right: 100 };
+    expect(scaleOf({ firstMs: 0, lastMs: 25_000 }, 60_000, 25_000, place)).toMatchObject({
+      fromMs: 0,
+      toMs: 25_000,
+    });
+    expect(scaleOf({ firstMs: 0, lastMs: 500 }, 60_000, 500, place)).toMatchObject({
+      fromMs: -9_500,
+      toMs: 500,
+    });
+    expect(scaleOf({ firstMs: 0, lastMs: 90_000 }, 60_000, 90_000, place)).toMatchObject({ fromMs: 30_000 });
+  });
 
   test('has the newest at the right, and what is looked at in view', () => {
     expect(scaleOf(extent, 10_000, 100_000, place)).toMatchObject({ fromMs: 90_000, toMs: 100_000 });

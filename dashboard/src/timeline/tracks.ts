@@ -8,7 +8,7 @@ import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
 import { faultsByLink, spellFault } from '../model/cluster-view.ts';
 import type { Frame } from '../model/frames.ts';
-import { replicaOf } from '../model/incarnation.ts';
+import { incarnationName, replicaOf } from '../model/incarnation.ts';
 import { addLoad, emptyLoad, type LoadSeries } from '../model/load-series.ts';
 import type { Moment } from '../run/run-history.ts';
 
@@ -54,6 +54,8 @@ export class Tracks {
   /** Of the load's clients. */
   answers: LoadSeries = emptyLoad;
   private readonly faults = new Map<string, string>();
+  /** Which one each replica was last; 0: it had no log. */
+  private readonly incarnations = new Map<string, number>();
 
   add({ atMs, frames }: Moment): void {
     for (const frame of frames) {
@@ -69,9 +71,11 @@ export class Tracks {
       const last = this.spans.get(id)?.at(-1);
       if (last !== undefined && last.process !== process) this.flagProcess(atMs, id, process);
       const runs = process === 'running' && status !== null;
+      const isAnother = status !== null && this.isAnother(id, status.incarnation, atMs);
+      const known = isAnother ? null : (last?.ballot ?? null);
       this.extend(id, atMs, {
         process,
-        ballot: status === null ? (last?.ballot ?? null) : later(status.ballot, last?.ballot ?? null),
+        ballot: status === null ? known : later(status.ballot, known),
         isLeading: runs && status.role === 'leader' && status.state === 'serving',
       });
       if (runs) this.note(id, { atMs, commitPoint: status.commitPoint });
@@ -79,12 +83,25 @@ export class Tracks {
     this.noteFaults(atMs, cluster);
   }
 
+  /** Another life of its log has none of the promises of the one before. */
+  private isAnother(id: string, incarnation: number, atMs: number): boolean {
+    const was = this.incarnations.get(id);
+    this.incarnations.set(id, incarnation);
+    if (was === undefined || was === incarnation) return false;
+    const isLost = incarnation === 0;
+    const text = isLost ? `${id} has lost its log` : `${id} is let in as ${incarnationName(id, incarnation)}`;
+    const kind = isLost ? 'fault' : 'started';
+    push(this.flags, { atMs, kind, replica: id, text }, tracksMax.flags);
+    return true;
+  }
+
   private addEvent(atMs: number, event: TraceEvent): void {
     if (event.layer !== 'consensus') return;
     const id = replicaOf(event.replica);
     const last = this.spans.get(id)?.at(-1);
     const { ballot } = event.state;
-    if (last !== undefined && last.process === 'running' && !isSameBallot(last.ballot, ballot))
+    const isOfNow = incarnationName(id, this.incarnations.get(id) ?? 1) === event.replica;
+    if (last !== undefined && isOfNow && last.process === 'running' && !isSameBallot(last.ballot, ballot))
       this.extend(id, atMs, { process: 'running', ballot, isLeading: event.state.serving });
     if (event.name !== 'StartElection' && event.name !== 'BecomeLeader') return;
     const kind = event.name === 'StartElection' ? 'stood' : 'won';

@@ -30,14 +30,26 @@ export function Conscience({ onTrouble }: ConscienceProps) {
   const { counts, lost, risen, settings } = load.status;
   const perSecond = acknowledgedPerSecond(load);
   const wrong = lost + risen;
+  // While nobody can be looked into, nothing is known of what is lost.
+  const isTold = load.status.replicas.some(
+    ({ problem, checkedAgoMs }) => problem === null && checkedAgoMs !== null,
+  );
   return (
     <DialogTrigger>
-      <Button className="conscience" data-testid="conscience" data-tone={wrong > 0 ? 'bad' : 'good'}>
+      <Button
+        className="conscience"
+        data-testid="conscience"
+        data-tone={wrong > 0 ? 'bad' : isTold ? 'good' : 'idle'}
+      >
         <span className="conscience-figure">
           <b className="num">{formatCount(counts.acknowledged)}</b> acknowledged
         </span>
-        <span className="conscience-figure" data-testid="lost" data-tone={lost > 0 ? 'bad' : 'good'}>
-          <b className="num">{formatCount(lost)}</b> lost
+        <span
+          className="conscience-figure"
+          data-testid="lost"
+          data-tone={lost > 0 ? 'bad' : isTold ? 'good' : undefined}
+        >
+          <b className="num">{formatCount(lost)}</b> {isTold ? 'lost' : 'found lost; nobody can be asked now'}
         </span>
         <span className="conscience-figure" data-tone={counts.unknown > 0 ? 'warn' : undefined}>
           <b className="num">{formatCount(counts.unknown)}</b> unknown

@@ -86,7 +86,11 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble, onCheck }:
               icon="history"
               disabled={acts.undoable === null}
               data-testid="undo"
-              title={acts.undoable === null ? 'Nothing to undo' : `Undo: ${acts.undoable}`}
+              title={
+                acts.undoable === null
+                  ? 'Nothing that could be undone; a lost disk heals by itself'
+                  : `Undo: ${acts.undoable}`
+              }
               onClick={acts.undo}
             >
               Undo
