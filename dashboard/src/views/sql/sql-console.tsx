@@ -4,15 +4,17 @@ import { Button } from '../../components/button.tsx';
 import { readStored, writeStored } from '../../components/hooks.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/panel.tsx';
-import { useRequests } from '../../components/run.tsx';
+import { useRequests, useRun } from '../../components/run.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { useServerAway } from '../../components/server-away.tsx';
 import type { SqlOutcome } from '../../run/requests.ts';
+import { isBlankSql } from '../../model/sql-blank.ts';
 import { parseHistory, remember } from '../../model/sql-history.ts';
 import type { HistoryItem } from '../../model/sql-history.ts';
 import { errorPlace } from '../../model/error-place.ts';
 import { HistoryMenu } from './history-menu.tsx';
 import type { SqlSelection } from './sql-editor.tsx';
+import { examplesOf } from './sql-examples.ts';
 import { SqlResultView } from './sql-result.tsx';
 import { useTables } from './use-tables.ts';
 import './sql-console.css';
@@ -23,24 +25,6 @@ const SqlEditor = lazy(() =>
 
 const historyKey = 'barista.sqlHistory';
 const statementMax = 100_000;
-
-/** A first tour: each is one statement, and harmless to run twice. */
-const examples = [
-  {
-    name: 'Create a table',
-    sql: `CREATE TABLE IF NOT EXISTS orders (
-  id bigserial PRIMARY KEY,
-  drink text NOT NULL,
-  at timestamptz NOT NULL DEFAULT now()
-);`,
-  },
-  { name: 'Insert a row', sql: `INSERT INTO orders (drink) VALUES ('flat white');` },
-  { name: 'Read it back', sql: 'SELECT * FROM orders ORDER BY id DESC LIMIT 20;' },
-  {
-    name: 'Insert a thousand',
-    sql: `INSERT INTO orders (drink)\nSELECT 'espresso' FROM generate_series(1, 1000);`,
-  },
-] as const;
 
 interface Run {
   readonly sql: string;
@@ -68,6 +52,8 @@ export const SqlConsole = memo(function SqlConsole({
   silentKey,
   isLeaderless,
 }: SqlConsoleProps) {
+  const isSimulated = useRun().source.kind === 'simulated';
+  const examples = examplesOf(isSimulated);
   const [sql, setSql] = useState<string>(examples[0].sql);
   const [chosen, setChosen] = useState<string | null>(null);
   const [run, setRun] = useState<Run | null>(null);
@@ -86,7 +72,7 @@ export const SqlConsole = memo(function SqlConsole({
 
   const execute = async (): Promise<void> => {
     const { text, from } = selection ?? { text: sql, from: 0 };
-    if (requests === null || away || busy || text.trim() === '' || replica === '') return;
+    if (requests === null || away || busy || isBlankSql(text) || replica === '') return;
     setRun({ sql: text, from, replica, isMoved: false, outcome: null });
     const outcome = await requests.sql(replica, text);
     setRun({ sql: text, from, replica, isMoved: newest.current !== sql, outcome });
@@ -151,7 +137,7 @@ export const SqlConsole = memo(function SqlConsole({
             asksServer
             tone="primary"
             icon="play"
-            disabled={busy || sql.trim() === ''}
+            disabled={busy || isBlankSql(sql)}
             data-testid="sql-run"
             onClick={() => void execute()}
           >
