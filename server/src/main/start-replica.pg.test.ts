@@ -115,11 +115,11 @@ describe('the SQL console', () => {
 
   it('keeps no more than it may, and the statement still completes', async () => {
     const many = await sql(
-      'CREATE TABLE many AS SELECT 1 AS n WHERE false; INSERT INTO many SELECT generate_series(1, 2000) RETURNING n',
+      'CREATE TABLE many AS SELECT 1 AS n WHERE false; INSERT INTO many SELECT generate_series(1, 2500) RETURNING n',
     );
-    expect(many).toMatchObject({ truncated: true, command: 'INSERT 0 2000' });
-    expect((many as SqlResult).rows.length).toBe(500);
-    expect(await rowsOf('SELECT count(*) FROM many')).toEqual([['2000']]);
+    expect(many).toMatchObject({ truncated: true, command: 'INSERT 0 2500' });
+    expect((many as SqlResult).rows.length).toBe(2000);
+    expect(await rowsOf('SELECT count(*) FROM many')).toEqual([['2500']]);
     const [[long = ''] = []] = (await rowsOf("SELECT repeat('x', 50000)")) as string[][];
     expect(long.length).toBeLessThan(10_010);
   });
