@@ -20,21 +20,28 @@ export function droppedRules(
   return dropped.map(({ rule, by }) => ({
     rule,
     by,
-    ruleWords: inFull(rule, definitions),
-    byWords: inFull(by, definitions),
+    ruleWords: ownWords(definitions.get(rule)?.comment ?? ''),
+    byWords: insteadOf(by, definitions),
   }));
 }
 
-/** A comment that goes on from one before, `... or takes the lowest vote.`, with whose rule it is: `Pick: takes the lowest vote.` */
-function inFull(name: string, definitions: ReadonlyMap<string, DefinitionText>): string {
-  const own = (definitions.get(name)?.comment ?? '').replace(/ ?\.\.\.$/, '.');
-  if (!own.startsWith('...')) return own;
+const nameOfRule = /^[\w, ]+: */;
+
+function ownWords(comment: string): string {
+  return comment.replace(/ ?\.\.\.$/, '.');
+}
+
+/** A comment begins with the rule that is replaced, `Pick: takes the lowest vote.`: what is said of it is what happens instead. One that goes on from one before, `... or takes none.`, is told beside what that one says. */
+function insteadOf(name: string, definitions: ReadonlyMap<string, DefinitionText>): string {
+  const own = ownWords(definitions.get(name)?.comment ?? '');
+  if (!own.startsWith('...')) return own.replace(nameOfRule, '');
   const names = [...definitions.keys()];
   const first = names
     .slice(0, names.indexOf(name))
     .map((one) => definitions.get(one)!.comment)
     .findLast((comment) => comment !== '' && !comment.startsWith('...'));
-  const rule = /^[\w, ]+:/.exec(first ?? '')?.[0];
   const rest = own.replace(/^\.\.\. (?:or )?/, '');
-  return rule === undefined ? rest : `${rule} ${rest}`;
+  if (first === undefined || !nameOfRule.test(first)) return rest;
+  const like = first.replace(nameOfRule, '').replace(/ ?\.*$/, '');
+  return `as where ${like}: ${rest}`;
 }

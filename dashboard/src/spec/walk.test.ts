@@ -49,6 +49,34 @@ describe('a counterexample as a walk', () => {
     expect(walk.map(({ place }) => place?.first)).toEqual([5, 6, 10, 6]);
   });
 
+  it('names a step that TLC does not tell from others by what the specification notes of it', () => {
+    const noted = modelTextOf(
+      new Map([
+        [
+          'Noted',
+          "Init == act = 0\nAdd(r) == act' = 1\nTake(r) == act' = 2\nLive == act' = 3\nNext == Add(1) \\/ Take(1)\n",
+        ],
+      ]),
+    );
+    const place = { module: 'Noted', line: 5, column: 9, endLine: 5, endColumn: 24 };
+    const act = '[name |-> "Take", params |-> [replica |-> 2, ballot |-> <<1, 2>>]]';
+    const walk = walkOf(
+      {
+        ...counterexample,
+        steps: [
+          { action: null, place: null, changed: { act: '0' } },
+          { action: 'Next', place, changed: { act } },
+        ],
+      },
+      noted,
+    );
+    expect(walk[1]).toMatchObject({
+      title: 'Take',
+      operands: '(2, ⟨1, 2⟩)',
+      place: { module: 'Noted', first: 3, last: 3 },
+    });
+  });
+
   it('has the whole state behind each step, and what that changed', () => {
     const walk = walkOf(counterexample, text);
     expect(walk.map(({ values }) => values.get('x'))).toEqual([0, 1, 0, 2]);
@@ -58,7 +86,9 @@ describe('a counterexample as a walk', () => {
 
   it('explains what is dropped, where that is said for several rules at once, too', () => {
     const [rule] = droppedRules([{ rule: 'Pick', by: 'None' }], text.definitions);
-    expect(rule?.byWords).toBe('Pick: none at all.');
+    expect(rule?.byWords).toBe('as where the first vote: none at all.');
+    const [first] = droppedRules([{ rule: 'Pick', by: 'First' }], text.definitions);
+    expect(first?.byWords).toBe('the first vote.');
   });
 });
 

@@ -11,6 +11,7 @@ import {
   type TextPlace,
 } from './counterexample.ts';
 import { readPrintedValue } from '../../../harness/tla/read-literal.ts';
+import { isSet, type Value } from '../../../harness/tla/value.ts';
 import { briefOf, isSame } from './value-shape.ts';
 import { definitionsIn, type DefinitionText } from './spec-text.ts';
 
@@ -54,7 +55,7 @@ export function walkOf(counterexample: Counterexample, text: ModelText): readonl
   return counterexample.steps.map((step, index) => {
     const values = states[index]!;
     const changed = changedBetween(states[index - 1], values);
-    const { title, operands, place } = nameOf(step, text);
+    const { title, operands, place } = notedName(step, values, text) ?? nameOf(step, text);
     return { number: index, title, operands, place, values, changed };
   });
 }
@@ -62,6 +63,28 @@ export function walkOf(counterexample: Counterexample, text: ModelText): readonl
 export function changedBetween(before: StateValues | undefined, now: StateValues): ReadonlySet<string> {
   if (before === undefined) return new Set();
   return new Set([...now.keys()].filter((name) => !isSame(before.get(name), now.get(name))));
+}
+
+/** What the specification itself notes of the step in `act`; null: TLC knows as much, or nothing is noted. */
+function notedName(
+  { place, by }: CounterexampleStep,
+  values: StateValues,
+  text: ModelText,
+): Pick<WalkStep, 'title' | 'operands' | 'place'> | null {
+  const act = recordIn(values.get('act'));
+  if (place === null || by !== undefined || act === null) return null;
+  const name = act.get('name');
+  const named = typeof name === 'string' ? text.definitions.get(name) : undefined;
+  if (named === undefined) return null;
+  const { replica, ...others } = Object.fromEntries(recordIn(act.get('params')) ?? []);
+  const noted = [...(replica === undefined ? [] : [replica]), ...Object.values(others)];
+  return { title: named.name, operands: spelled(noted), place: rangeOf(named) };
+}
+
+/** Its fields by their names; null: it is no record. */
+function recordIn(value: Value | undefined): ReadonlyMap<string, Value> | null {
+  if (typeof value !== 'object' || isSet(value) || value.kind !== 'record') return null;
+  return new Map(value.shape.names.map((name, index) => [name, value.values[index]!]));
 }
 
 /**
@@ -95,8 +118,11 @@ function nameOf(
 
 /** `(2, Prepare…)`: in the order of the parameters, of records no more than what tells them apart. */
 function operandsText(operands: Readonly<Record<string, string>>): string {
-  const values = Object.values(operands).map((text) => briefOf(readPrintedValue(text)));
-  return values.length === 0 ? '' : `(${values.join(', ')})`;
+  return spelled(Object.values(operands).map(readPrintedValue));
+}
+
+function spelled(values: readonly Value[]): string {
+  return values.length === 0 ? '' : `(${values.map(briefOf).join(', ')})`;
 }
 
 function rangeOf({ module, first, last }: DefinitionText & { readonly module: string }): PlacedRange {

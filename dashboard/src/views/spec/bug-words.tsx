@@ -20,7 +20,7 @@ export function BugWords({ title, counterexample, rules }: BugWordsProps) {
               <span className="spec-rule">
                 <s className="mono">{rule}</s> → <span className="mono">{by}</span>
               </span>{' '}
-              <span className="quiet">{byWords === '' ? ruleWords : byWords}</span>
+              <span className="quiet">{byWords === '' ? ruleWords : `Instead: ${byWords}`}</span>
             </li>
           ))}
         </ul>
