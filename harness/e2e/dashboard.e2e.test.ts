@@ -81,6 +81,11 @@ describe('the dashboard', () => {
         { timeout: 20_000, interval: 500 },
       )
       .toBe('ok');
+    // Rows are drawn once they are in sight.
+    if (/^SELECT\b/.test(await part('sql-command').innerText())) {
+      await part('sql-result').scrollIntoViewIfNeeded();
+      await part('sql-rows').getByRole('rowheader').first().waitFor();
+    }
     return part('sql-result').innerText();
   }
 
