@@ -85,6 +85,9 @@ export function PairView({ pair, variant, themeKey, onRestart, showToast }: Pair
           <Transport transport={transport}>
             {presenting.isOn ? null : <Beat variant={variant} done={done} />}
           </Transport>
+          {presenting.isOn ? null : (
+            <p className="compare-time-of">The time line is that of the group as it is.</p>
+          )}
           {cluster === null ? null : <TimeLine transport={transport} cluster={cluster} themeKey={themeKey} />}
         </section>
       </RunProvider>
