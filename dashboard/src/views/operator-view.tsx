@@ -60,7 +60,13 @@ export function OperatorView({ cluster, themeKey, onFault }: OperatorViewProps) 
       <ActivityPanel ids={ids} leader={leader} />
       <div className="pair pair-wide">
         <div className="stack">
-          <SqlConsole ids={ids} leader={leader} silentKey={silentKey} isLeaderless={isLeaderless} />
+          <SqlConsole
+            ids={ids}
+            leader={leader}
+            silentKey={silentKey}
+            isLeaderless={isLeaderless}
+            areOperations={payloadOf(cluster) === 'statements'}
+          />
           {payload === 'statements' ? null : <OpenTransactions trace={trace} leader={leader} />}
         </div>
         <EventList trace={trace} ids={ids} onSelect={setSlots} />

@@ -6,7 +6,6 @@
  * link faults that still stand; after `stop` no process of the demo is left, whatever state it was in; a replica that was removed is never started
  * again, whatever was asked of it before: what waits for its turn looks at who is there when that comes.
  */
-import assert from 'node:assert/strict';
 import type { ClusterReplica, FaultRequest, LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
@@ -98,7 +97,7 @@ export class Supervisor {
   /** Starts a replica that was not there before. False: the demo is stopping, and nothing was started. */
   add(plan: ReplicaPlan): boolean {
     if (this.stopping) return false;
-    assert(!this.members.has(plan.id), `${plan.id} is there already`);
+    if (this.members.has(plan.id)) throw new Error(`${plan.id} is there already`);
     const member = this.createMember(plan);
     this.setMembers(new Map([...this.members, [plan.id, member]]));
     this.onAdded(member.monitor);
@@ -140,7 +139,7 @@ export class Supervisor {
   }
 
   private startMember(member: Member): void {
-    assert(this.knows(member), `${member.plan.id} was removed, and nobody would stop it`);
+    if (!this.knows(member)) throw new Error(`${member.plan.id} was removed, and nobody would stop it`);
     member.machine.start();
     const pids = [...this.members.values()].map((each) => each.machine.pid()).filter((pid) => pid !== null);
     this.options.onChildren(pids);

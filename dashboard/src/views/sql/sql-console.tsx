@@ -44,6 +44,8 @@ interface SqlConsoleProps {
   readonly silentKey: string;
   /** Every replica orders what its own clients want. */
   readonly isLeaderless: boolean;
+  /** Whatever is asked becomes an operation of the log. */
+  readonly areOperations: boolean;
 }
 
 export const SqlConsole = memo(function SqlConsole({
@@ -51,6 +53,7 @@ export const SqlConsole = memo(function SqlConsole({
   leader,
   silentKey,
   isLeaderless,
+  areOperations,
 }: SqlConsoleProps) {
   const isSimulated = useRun().source.kind === 'simulated';
   const examples = examplesOf(isSimulated);
@@ -64,7 +67,7 @@ export const SqlConsole = memo(function SqlConsole({
   const busy = run !== null && run.outcome === null;
 
   const [selection, setSelection] = useState<SqlSelection | null>(null);
-  const [tables, tablesMayHaveChanged] = useTables(requests, replica, away);
+  const [tables, tablesMayHaveChanged] = useTables(areOperations ? null : requests, replica, away);
 
   /** As it stands by when an outcome comes. */
   const newest = useRef(sql);

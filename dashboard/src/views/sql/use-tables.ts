@@ -1,7 +1,7 @@
 /**
  * The group's tables for completion: asked of the replica once when the console is looked at, and again after what may have changed them.
  *
- * Asks nothing where a question would be an act that the run keeps.
+ * Asks nothing where a question would be an act that the run keeps, or without `requests`: where statements travel, a question is an operation of the log, and nobody has asked for one.
  */
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { SqlResult } from '../../../../server/src/api/sql.ts';
