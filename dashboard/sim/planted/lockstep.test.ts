@@ -12,14 +12,31 @@ const soon = { timeout: 30_000, interval: 20 };
 const setup = { ...firstRun, seed: 7, clients: 2 };
 const r2 = 'r2' as ReplicaId;
 
-/** `lateMs`: it answers so much later than the other one. */
-function portTo(lateMs: number): SimulatorPort {
+/** A port to one world, and where that world was when it was heard of last. */
+interface Wired extends SimulatorPort {
+  readonly atMs: () => number;
+}
+
+/** Of the world's time: so far ahead of the one behind it may go at twice the speed, with what passes between two events. */
+const aheadMsMax = 700;
+
+/** `lateMs`: it answers so much later than the other one. `onPassed`: of how far it may go at a finite speed. */
+function portTo(lateMs: number, onPassed: (toMs: number) => void): Wired {
+  let atMs = 0;
   let listener: (message: FromSimulator) => void = () => undefined;
   const simulator = new Simulator((message) => setTimeout(() => listener(message), lateMs));
   return {
-    post: (message) => void setTimeout(() => simulator.hear(message), lateMs),
+    atMs: () => atMs,
+    post(message) {
+      const pace = message.kind === 'pace' ? message.pace : null;
+      if (pace?.mode === 'running' && Number.isFinite(pace.speed)) onPassed(pace.toMs);
+      setTimeout(() => simulator.hear(message), lateMs);
+    },
     listen(next) {
-      listener = next;
+      listener = (message) => {
+        if (message.kind === 'frames' || message.kind === 'pace') atMs = message.atMs;
+        next(message);
+      };
     },
     end: () => simulator.hear({ kind: 'pace', pace: { mode: 'standing' } }),
   };
@@ -31,8 +48,15 @@ const crashed = (store: RunStore) =>
 
 describe('two worlds in lockstep', () => {
   let pair: PairedRun;
+  /** Each time that one was let go on: how far ahead of the one behind. */
+  let ahead: number[];
   beforeEach(async () => {
-    pair = openPair({ naive: portTo(0), ours: portTo(15), setup, fromMs: 8_000, goesOn: false });
+    ahead = [];
+    const onPassed = (toMs: number): void =>
+      void ahead.push(toMs - Math.min(...wired.map((one) => one.atMs())));
+    const wired: readonly Wired[] = [portTo(0, onPassed), portTo(15, onPassed)];
+    const [naive, ours] = wired as [Wired, Wired];
+    pair = openPair({ naive, ours, setup, fromMs: 8_000, goesOn: false });
     while (lastMs(pair.naive) < 8_000 || lastMs(pair.ours) < 8_000)
       await new Promise((resolve) => setTimeout(resolve, 10));
   }, 30_000);
@@ -41,18 +65,15 @@ describe('two worlds in lockstep', () => {
   it('stand at the same moment when they are held, and neither is far ahead before', async () => {
     const world = pair.both.source.world!;
     world.run(2);
-    const apart: number[] = [];
-    while (lastMs(pair.both) < 10_000) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      apart.push(Math.abs(lastMs(pair.naive) - lastMs(pair.ours)));
-    }
+    await expect.poll(() => lastMs(pair.both), soon).toBeGreaterThan(10_000);
     world.pause();
     expect(world.pace().mode).toBe('standing');
     // Until both stand there is no step.
     const before = lastMs(pair.both);
     await expect.poll(() => world.step().then(() => lastMs(pair.both)), soon).toBeGreaterThan(before);
     await expect.poll(() => lastMs(pair.naive) === lastMs(pair.ours), soon).toBe(true);
-    expect(Math.max(...apart)).toBeLessThanOrEqual(800);
+    expect(ahead.length).toBeGreaterThan(2);
+    expect(Math.max(...ahead)).toBeLessThanOrEqual(aheadMsMax);
     const stood = lastMs(pair.both);
     await world.step();
     await expect.poll(() => lastMs(pair.both), soon).toBeGreaterThan(stood + 50);
