@@ -2,7 +2,7 @@
 import type uPlot from 'uplot';
 import type { ChartMark } from '../model/chart-marks.ts';
 import { lonePoints } from '../model/lone-points.ts';
-import { drawMarks, type MarkColors } from './draw-marks.ts';
+import { drawMarks, type MarkColors } from './draw-chart-marks.ts';
 
 const spanMaxSeconds = 120;
 const spanMinSeconds = 30;

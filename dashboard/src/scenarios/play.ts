@@ -51,7 +51,7 @@ export interface Played {
 
 /** `start`: before anything is done. The first chapter begins. */
 export function beginPlay(scenario: Scenario, guess: string, start: Seen): Played {
-  const told: Told = { start, ends: [], now: start };
+  const told: Told = { start, begins: [], ends: [], now: start };
   const play: Play = {
     scenario,
     question: scenario.question(start),
@@ -130,11 +130,12 @@ export function gonePlay(play: Play, why: string): Play {
 
 function beginChapter(play: Play, index: number): Played {
   const chapter = play.scenario.chapters[index]!;
-  const { told } = play;
+  const told: Told = { ...play.told, begins: [...play.told.begins, play.told.now] };
   const sinceMs = told.now.atMs;
   return {
     play: {
       ...play,
+      told,
       chapter: index,
       stage: { kind: 'waiting', sinceMs, untilMs: sinceMs + chapter.withinMs },
       marks: chapter.marks(told),

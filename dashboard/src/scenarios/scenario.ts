@@ -22,6 +22,8 @@ export interface Question {
 export interface Told {
   /** Before anything was done. */
   readonly start: Seen;
+  /** When each chapter began, in order: what its acts found. */
+  readonly begins: readonly Seen[];
   /** When each chapter had come about, in order. */
   readonly ends: readonly Seen[];
   readonly now: Seen;

@@ -1,13 +1,13 @@
 /**
  * What a scenario sees of a run: the group as it was told of last, and the events since it began to look that say something of it.
  *
- * Pure. Looks at the run's newest state, whatever moment a reader looks at. Keeps: at most `notedMax` events, the newest.
+ * Pure. Looks at the run's newest state, whatever moment a reader looks at. Keeps: at most `notedMax` events and `rivalsMax` rivals, the newest.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { LoadStatus } from '../../../server/src/api/load.ts';
 import type { ClusterReplica, ClusterStatus, ReplicaStatus } from '../../../server/src/api/status.ts';
-import type { ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
-import { findLeader, freshStatus } from '../model/cluster-view.ts';
+import type { Ballot, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
+import { compareBallots, findLeader, freshStatus } from '../model/cluster-view.ts';
 import type { DashboardState } from '../model/dashboard-state.ts';
 import { replicaOf } from '../model/incarnation.ts';
 import type { ReplicaLog } from '../model/replica-log.ts';
@@ -20,6 +20,8 @@ export interface Seen {
   readonly load: LoadStatus | null;
   readonly logs: ReadonlyMap<string, ReplicaLog>;
   readonly events: readonly Noted[];
+  /** Who was seen to lead and serve while another one did so in a higher ballot. */
+  readonly rivals: readonly Rival[];
   /** The first event of the run that was not looked at yet. */
   readonly nextEvent: number;
 }
@@ -30,9 +32,18 @@ export interface Noted {
   readonly event: TraceEvent;
 }
 
+/** By its own word at that moment: what it answered is not known by that. */
+export interface Rival {
+  readonly id: ReplicaId;
+  readonly ballot: Ballot;
+  /** When it was seen so last, on the run's clock. */
+  readonly atMs: number;
+}
+
 type EventOf<Name extends TraceEvent['name']> = TraceEvent & { readonly name: Name };
 
 const notedMax = 400;
+const rivalsMax = 20;
 
 const notable: ReadonlySet<string> = new Set<TraceEvent['name']>([
   'StartElection',
@@ -64,7 +75,12 @@ const notable: ReadonlySet<string> = new Set<TraceEvent['name']>([
 export function beginSeeing(state: DashboardState, atMs: number): Seen | null {
   const { cluster, trace } = state;
   if (cluster === null) return null;
-  return { ...groupIn(state, cluster, atMs), events: [], nextEvent: trace.firstIndex + trace.events.length };
+  return {
+    ...groupIn(state, cluster, atMs),
+    events: [],
+    rivals: [],
+    nextEvent: trace.firstIndex + trace.events.length,
+  };
 }
 
 /** `state`: the run's, later. */
@@ -78,8 +94,25 @@ export function seeOn(seen: Seen, state: DashboardState, atMs: number): Seen {
   return {
     ...groupIn(state, cluster ?? seen.cluster, atMs),
     events,
+    rivals: rivalsOn(seen.rivals, cluster ?? seen.cluster, atMs),
     nextEvent: trace.firstIndex + trace.events.length,
   };
+}
+
+function rivalsOn(before: readonly Rival[], cluster: ClusterStatus, atMs: number): readonly Rival[] {
+  const leader = findLeader(cluster);
+  if (leader === null) return before;
+  const fresh = cluster.replicas
+    .map(freshStatus)
+    .filter((status) => status !== null)
+    .filter(({ role, state }) => role === 'leader' && state === 'serving')
+    .filter(({ ballot }) => compareBallots(ballot, leader.ballot) < 0)
+    .map(({ id, ballot }): Rival => ({ id, ballot, atMs }));
+  if (fresh.length === 0) return before;
+  const others = before.filter(
+    (one) => !fresh.some(({ id, ballot }) => id === one.id && compareBallots(ballot, one.ballot) === 0),
+  );
+  return [...others, ...fresh].slice(-rivalsMax);
 }
 
 function groupIn({ lastStatus, load, trace }: DashboardState, cluster: ClusterStatus, atMs: number) {

@@ -1,4 +1,5 @@
 /** Several want to lead at the same moment: each in a ballot of its own, and ballots are never equal. */
+import type { Ballot } from '../../../../server/src/multipaxos/types/names.ts';
 import { compareBallots, formatBallot } from '../../model/cluster-view.ts';
 import { replicaOf } from '../../model/incarnation.ts';
 import { rolesIn, successorIn } from '../roles.ts';
@@ -106,15 +107,25 @@ export const duel: Scenario = {
   answer(told) {
     const { others } = rolesIn(told.start);
     const next = leaderIn(told.ends.at(-1)!)!;
-    const isFirstRound = elections(told).every(({ state }) => state.ballot.round === next.ballot.round);
+    const ballots = elections(told).map(({ state }) => state.ballot);
+    const highest = ballots.toSorted(compareBallots).at(-1) ?? next.ballot;
+    const isFirstRound = ballots.every(({ round }) => round === next.ballot.round);
     const choice = next.id === others[0] ? 'low' : next.id === others.at(-1) ? 'high' : 'middle';
     return {
       choice,
       happened: `${next.id} leads, after ${elections(told).length} attempts.`,
-      why: isFirstRound
-        ? `All stood in round ${next.ballot.round}, and the highest name is the highest ballot: the others could promise themselves to it, and it to none of them. A duel costs time, and never agreement.`
-        : `Some asked again in a higher round before anybody had a majority, and the highest ballot that a majority has heard of wins, whatever its name. A duel costs time, and never agreement.`,
+      why: `${whyOf(next.ballot, highest, isFirstRound)} A duel costs time, and never agreement.`,
       rule: { module: 'MultiPaxos', name: 'MayVote' },
     };
   },
 };
+
+/** `highest`: of all ballots in which anybody stood. */
+function whyOf(won: Ballot, highest: Ballot, isFirstRound: boolean): string {
+  const hasHighest = compareBallots(won, highest) === 0;
+  if (!hasHighest)
+    return `The highest ballot in which anybody stood is ${formatBallot(highest)}, and yet ${formatBallot(won)} had a majority: those whose promises it needed had not heard of a higher one.`;
+  return isFirstRound
+    ? `All stood in round ${won.round}, where the name decides: of those who stood, ${replicaOf(won.replica)} has the highest, so the others could promise themselves to its ballot, and it to none of theirs.`
+    : `Not all stood in the same round: ${formatBallot(won)} is the highest ballot in which anybody stood, whatever its name, and no promise stood in its way.`;
+}

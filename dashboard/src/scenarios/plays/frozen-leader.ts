@@ -1,9 +1,24 @@
 /** A leader that was frozen wakes, and believes that it leads: what it can still do with that belief. */
 import { compareBallots } from '../../model/cluster-view.ts';
 import { hasCaughtUp, rolesIn, successorIn } from '../roles.ts';
-import type { Scenario } from '../scenario.ts';
-import { eventsIn, lastStatusIn, leaderIn, replicaIn, statusIn } from '../seen.ts';
-import { ballotOf, listed } from '../words.ts';
+import { hasHarmBetween, spellReads } from '../load-words.ts';
+import type { Scenario, Told } from '../scenario.ts';
+import { eventsIn, lastStatusIn, leaderIn, replicaIn, type Rival, statusIn } from '../seen.ts';
+import { ballotOf, listed, seconds } from '../words.ts';
+
+/** The woken leader, seen to lead and serve in its old ballot while another one did. */
+const rivalIn = ({ start, ends, now }: Pick<Told, 'start' | 'ends' | 'now'>): Rival | null => {
+  const { leader, ballot } = rolesIn(start);
+  const isIt = (one: Rival): boolean => one.id === leader && compareBallots(one.ballot, ballot) === 0;
+  return now.rivals.find((one) => isIt(one) && one.atMs > ends[0]!.atMs) ?? null;
+};
+const spellRivalry = (told: Pick<Told, 'start' | 'ends' | 'now'>): string => {
+  const { leader } = rolesIn(told.start);
+  const rival = rivalIn(told);
+  return rival === null
+    ? `It was not seen to say that it serves while ${leaderIn(told.ends[0]!)!.id} did.`
+    : `Up to ${seconds(rival.atMs - told.ends[0]!.atMs)} after the election ${leader} was seen to say that it leads and serves in ballot ${ballotOf(rival)}, as another one did in its own.`;
+};
 
 export const frozenLeader: Scenario = {
   id: 'frozen-leader',
@@ -69,7 +84,7 @@ export const frozenLeader: Scenario = {
             : stepped !== undefined
               ? 'it found that no majority had been heard from in time, and gave up by itself'
               : 'a message in the higher ballot was enough';
-        return `${leader} was in ballot ${ballotOf({ ballot })} when it fell asleep, and is ${status.role} in ballot ${ballotOf(status)} now: ${how}. No answer to a read could leave in between: before each the lease is looked at again, on its own clock, and that clock had gone on.`;
+        return `${leader} was in ballot ${ballotOf({ ballot })} when it fell asleep, and is ${status.role} in ballot ${ballotOf(status)} now: ${how}. ${spellRivalry({ start, ends, now })} ${spellReads(ends[0]!, now)} Before each answer the lease is looked at again, on its own clock, and that clock had gone on.`;
       },
       ifMissed: 'Look whether it was resumed, and whether its links are whole.',
       rule: { module: 'Lease', name: 'MayAnswer' },
@@ -98,11 +113,13 @@ export const frozenLeader: Scenario = {
 
   answer({ start, ends }) {
     const { leader } = rolesIn(start);
+    const woke = { start, ends, now: ends[1]! };
+    const isBoth = rivalIn(woke) !== null && hasHarmBetween(ends[0]!, ends.at(-1)!);
     const [elected, woken] = [leaderIn(ends[0]!)!, statusIn(ends[1]!, leader)!];
     const isHigher = compareBallots(woken.ballot, elected.ballot) > 0 && woken.ballot.replica === leader;
     return {
-      choice: woken.role !== 'leader' ? 'gives-up' : isHigher ? 'takes-back' : 'both',
-      happened: `${leader} woke as leader of ballot ${ballotOf(rolesIn(start))}, and was ${woken.role} in ballot ${ballotOf(woken)} when it had heard of another.`,
+      choice: isBoth ? 'both' : woken.role !== 'leader' ? 'gives-up' : isHigher ? 'takes-back' : 'both',
+      happened: `${leader} woke as leader of ballot ${ballotOf(rolesIn(start))}, and was ${woken.role} in ballot ${ballotOf(woken)} when it had heard of another. ${spellRivalry(woke)}${isBoth ? ' And clients have missed something since.' : ''}`,
       why: `Nobody asks a leader to go, and nobody has to reach it. A majority has promised ${elected.id} to vote in no ballot below ${ballotOf(elected)}, so whatever ${leader} still proposes in its own cannot be chosen, and what it read it may not tell, since its lease is over.`,
       rule: { module: 'Lease', name: 'LeaseExcludes' },
     };

@@ -1,24 +1,18 @@
 /** The leader is killed: who leads next, and what the others needed of each other for that. */
-import type { ReplicaId } from '../../../../server/src/multipaxos/types/names.ts';
 import { compareBallots, formatBallot } from '../../model/cluster-view.ts';
 import { replicaOf } from '../../model/incarnation.ts';
+import { rolesIn, successorIn } from '../roles.ts';
 import type { Scenario, Told } from '../scenario.ts';
-import { eventsIn, idsIn, leaderIn, replicaIn, type Seen, statusIn } from '../seen.ts';
+import { eventsIn, leaderIn, replicaIn, type Seen, statusIn } from '../seen.ts';
 import { ballotOf, listed, seconds } from '../words.ts';
 
 const namedMax = 3;
 
+/** So many are asked for by name that a question has four choices at most. */
 const rolesOf = (start: Seen) => {
-  const leader = leaderIn(start)!.id;
-  const others = idsIn(start).filter((id) => id !== leader);
-  // So many are asked for by name that a question has four choices at most.
+  const { leader, others } = rolesIn(start);
   const named = others.length <= namedMax ? others : others.slice(0, namedMax - 1);
   return { leader, others, named, rest: others.filter((id) => !named.includes(id)) };
-};
-
-const successorIn = ({ start, now }: Told): ReplicaId | null => {
-  const next = leaderIn(now);
-  return next === null || next.id === rolesOf(start).leader ? null : next.id;
 };
 
 function electionOf(told: Told): string {

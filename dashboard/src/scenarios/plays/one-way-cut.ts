@@ -1,5 +1,6 @@
 /** A replica hears its leader no more, while the leader hears it: what it may do about that. */
 import { compareBallots } from '../../model/cluster-view.ts';
+import { replicaOf } from '../../model/incarnation.ts';
 import { rolesIn } from '../roles.ts';
 import type { Scenario, Told } from '../scenario.ts';
 import { eventsIn, leaderIn, type Seen, statusIn } from '../seen.ts';
@@ -12,6 +13,23 @@ const deaf = (start: Seen) => rolesIn(start).one;
 const isLost = ({ start, now }: Told): boolean => {
   const status = statusIn(now, deaf(start));
   return status !== null && (status.leader !== rolesIn(start).leader || status.state === 'noLeader');
+};
+
+/** Since the link was cut. */
+const electionsIn = (told: Told, name: 'StartElection' | 'BecomeLeader') =>
+  eventsIn(told.now, name, { afterMs: told.start.atMs });
+const spellElections = (told: Told): string => {
+  const became = electionsIn(told, 'BecomeLeader').at(-1);
+  const stood = [...new Set(electionsIn(told, 'StartElection').map(({ replica }) => replicaOf(replica)))];
+  const { leader, ballot } = rolesIn(told.start);
+  const next = leaderIn(told.now);
+  if (became !== undefined)
+    return `${replicaOf(became.replica)} was elected meanwhile, in ballot ${ballotOf(became.state)}.`;
+  if (next !== null && compareBallots(next.ballot, ballot) !== 0)
+    return `${next.id} leads now, in ballot ${ballotOf(next)}.`;
+  return stood.length === 0
+    ? 'Nobody has stood for election since the cut.'
+    : `${listed(stood)} stood for election meanwhile, in vain: ${leader} leads on in ballot ${ballotOf({ ballot })}.`;
 };
 
 export const oneWayCut: Scenario = {
@@ -76,7 +94,7 @@ export const oneWayCut: Scenario = {
           : `${next.id} leads now, in ballot ${ballotOf(next)}: it had a majority’s promises.`;
       },
       ifMissed:
-        'Do clients write? Without writes the commit point does not move. The load can be turned up below.',
+        'Do clients write? Without writes the commit point does not move: look at what the load says below.',
       rule: { module: 'Lease', name: 'LeaseKeepsOffice' },
       marks: ({ now }) => ({ replicas: [leaderIn(now)?.id].filter((id) => id !== undefined) }),
     },
@@ -96,9 +114,10 @@ export const oneWayCut: Scenario = {
         );
       },
       withinMs: 60_000,
-      caption({ start, now }) {
-        const status = statusIn(now, deaf(start))!;
-        return `${status.id} hears ${status.leader ?? 'a leader'} again, in ballot ${ballotOf(status)}, and is at slot ${status.commitPoint}: what it missed it was sent. No election was needed for that.`;
+      caption(told) {
+        const status = statusIn(told.now, deaf(told.start))!;
+        const place = status.role === 'leader' ? 'leads' : `hears ${status.leader ?? 'a leader'} again`;
+        return `${status.id} ${place}, in ballot ${ballotOf(status)}, and is at slot ${status.commitPoint}: what it missed it was sent. ${spellElections(told)}`;
       },
       ifMissed: 'Look whether every link is mended, and wait longer.',
       rule: { module: 'MultiPaxos', name: 'MayCatchUp' },
@@ -106,7 +125,8 @@ export const oneWayCut: Scenario = {
     },
   ],
 
-  answer({ start, ends }) {
+  answer(told) {
+    const { start, ends } = told;
     const { leader, ballot, one } = rolesIn(start);
     const after = leaderIn(ends[1]!)!;
     const isSame = after.id === leader && compareBallots(after.ballot, ballot) === 0;
@@ -116,8 +136,8 @@ export const oneWayCut: Scenario = {
         ? `${leader} has led all the time, in ballot ${ballotOf(after)}.`
         : `${after.id} leads, in ballot ${ballotOf(after)}.`,
       why: isSame
-        ? `A replica that hears its leader promises nothing to anybody else, so one that has lost touch cannot depose a leader whom a majority hears; and since it asks beforehand whether an election would succeed, it does not even raise the ballot.`
-        : `A majority had lost touch with ${leader} as well, and was free to promise.`,
+        ? `A replica that hears its leader promises nothing to anybody else, so one that has lost touch cannot depose a leader whom a majority hears${electionsIn(told, 'StartElection').length > 0 ? '' : '; and since it asks beforehand whether an election would succeed, it does not even raise the ballot'}.`
+        : `A majority has promised ${after.id}, so its word to ${leader} had run out or was let go: whoever still hears its leader promises nothing to anybody else.`,
       rule: { module: 'Lease', name: 'Forbids' },
     };
   },

@@ -4,6 +4,7 @@ import type { Scenario, Told } from '../scenario.ts';
 import { eventsIn, lastStatusIn, leaderIn, type Seen, statusIn } from '../seen.ts';
 import { ballotOf, listed } from '../words.ts';
 import { formatBytes } from '../../components/format.ts';
+import { spellKept } from '../load-words.ts';
 
 const unchosenAt = (seen: Seen, id: string): number => lastStatusIn(seen, id)?.wal?.unchosenBytes ?? 0;
 /** What was found of the old leader's WAL; null: it was not looked at yet. */
@@ -53,7 +54,7 @@ export const unchosenWal: Scenario = {
         const { leader } = rolesIn(start);
         return `${leader} has ${formatBytes(unchosenAt(now, leader))} of WAL beyond what is chosen. The commits in it wait: PostgreSQL has written them, and their clients get no answer before a majority has voted for them. None will, for nobody hears ${leader}.`;
       },
-      ifMissed: 'Do clients write? Turn the load up below, and wait longer.',
+      ifMissed: 'Do clients write? Look at what the load says below, and wait longer.',
       rule: { module: 'OrderedApply', name: 'ReleasedIsChosen' },
       marks: ({ start }) => ({ replicas: [rolesIn(start).leader] }),
     },
@@ -87,6 +88,8 @@ export const unchosenWal: Scenario = {
       withinMs: 60_000,
       caption(told) {
         const { leader } = rolesIn(told.start);
+        if (verdictOf(told) === null)
+          return `${leader} copies its database, or has done so: what it found of its own WAL was not told, so this may be for another reason than that it parts from what was chosen.`;
         return verdictOf(told) === 'standby'
           ? `${leader} has found nothing in its WAL that was not chosen: what it had written beyond was not on disk when its PostgreSQL was stopped. It goes on as a standby as it is.`
           : `${leader} has found that its WAL parts from what was chosen: it holds ${formatBytes(unchosenAt(told.ends[0]!, leader))} or so that a later leadership has overruled. It may not be started as a standby like that: its pages may hold what never happened.`;
@@ -107,7 +110,7 @@ export const unchosenWal: Scenario = {
         const status = statusIn(told.now, leader)!;
         return copy === undefined
           ? `${leader} is ${status.role} on timeline ${status.wal?.timeline ?? '–'}, with the database that it had.`
-          : `${leader} took from ${copy.source} the blocks that differ, as of slot ${copy.slot}, and is ${status.role} on timeline ${status.wal?.timeline ?? '–'} now. What it had written alone is gone. No client was ever told that it took effect.`;
+          : `${leader} took from ${copy.source} the blocks that differ, as of slot ${copy.slot}, and is ${status.role} on timeline ${status.wal?.timeline ?? '–'} now. What it had written alone is gone. ${spellKept(told.now)}`;
       },
       ifMissed: 'A copy takes as long as the database is large: wait longer.',
       rule: { module: 'OrderedApply', name: 'EndCopy' },
@@ -118,17 +121,30 @@ export const unchosenWal: Scenario = {
   answer(told) {
     const last = { ...told, now: told.ends.at(-1)! };
     const { leader } = rolesIn(told.start);
-    const isRewound = verdictOf(last) === 'parted' || copiesOf(last).length > 0;
+    const fate = fateOf(last);
     return {
-      choice: isRewound ? 'rewound' : null,
-      happened: isRewound
-        ? `${leader} was rewound to what was chosen.`
-        : `Nothing had to be undone this time: what ${leader} wrote alone had not reached its disk.`,
-      why: `What is committed is what a majority has voted for, and not what is in a PostgreSQL. A commit returns to its client only when that is so; so WAL that nobody voted for was promised to nobody, and giving it up breaks no word. To keep it would make one database differ from the others for ever.`,
+      choice: fate,
+      happened: `${happenedTo(leader, fate)} ${spellKept(last.now)}`,
+      why: `What is committed is what a majority has voted for, and not what is in a PostgreSQL. A commit returns to its client only when that is so; so WAL that no majority voted for was promised to nobody, and giving it up breaks no word. To keep it would make one database differ from the others for ever.`,
       rule: { module: 'OrderedApply', name: 'AnsweredIsChosen' },
     };
   },
 };
+
+/** Of what the old leader had written alone; null: nothing of it was found, so there is nothing to undo. */
+function fateOf(told: Told): 'rewound' | 'kept' | null {
+  const { leader } = rolesIn(told.start);
+  if (copiesOf(told).length > 0) return 'rewound';
+  if (verdictOf(told) !== 'parted') return null;
+  return unchosenAt(told.now, leader) > 0 ? 'kept' : 'rewound';
+}
+
+function happenedTo(leader: string, fate: 'rewound' | 'kept' | null): string {
+  if (fate === 'rewound') return `${leader} was rewound to what was chosen.`;
+  return fate === 'kept'
+    ? `${leader} serves again, and still has what was never chosen: it differs from the others. That must not be.`
+    : `Nothing had to be undone this time: nothing was found in the WAL of ${leader} that was not chosen.`;
+}
 
 function isCutOff({ cluster }: Seen, id: string): boolean {
   const cut = cluster.replicas.flatMap(({ status }) => status?.faults ?? []).filter((fault) => fault.cut);

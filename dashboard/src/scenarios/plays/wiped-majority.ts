@@ -1,5 +1,6 @@
 /** Disks of a majority are lost: what was acknowledged may be nowhere any more, and nobody can tell. */
 import type { ReplicaId } from '../../../../server/src/multipaxos/types/names.ts';
+import { answeredBetween } from '../load-words.ts';
 import { minorityOf, rolesIn } from '../roles.ts';
 import type { Scenario, Told } from '../scenario.ts';
 import { idsIn, lastStatusIn, leaderIn, replicaIn, type Seen, statusIn } from '../seen.ts';
@@ -22,6 +23,12 @@ const slotAt = (seen: Seen, ids: readonly string[]): number =>
   Math.max(0, ...ids.map((id) => lastStatusIn(seen, id)?.lastSlot ?? 0));
 const chosenIn = (seen: Seen): number =>
   Math.max(0, ...idsIn(seen).map((id) => lastStatusIn(seen, id)?.commitPoint ?? 0));
+
+/** Since the scenario began; null: no load tells. */
+const spellAnswered = (writes: number | null): string =>
+  writes === null
+    ? 'What clients were told meanwhile is not seen here: no load runs.'
+    : `Clients were told meanwhile of ${writes} writes.`;
 
 /** Nothing has a log but those that are kept. */
 const areEmpty = ({ start, now }: Told): boolean =>
@@ -63,7 +70,7 @@ export const wipedMajority: Scenario = {
       caption({ start, now }) {
         const { kept, lost } = sidesIn(start);
         const leader = leaderIn(now)!;
-        return `${leader.id} is at slot ${leader.commitPoint}, and ${listed(kept)} at slot ${slotAt(now, kept)}. What lies between was answered to clients: a majority, ${listed(lost)}, has it on disk. Nothing is wrong so far.`;
+        return `${leader.id} is at slot ${leader.commitPoint}, and ${listed(kept)} at slot ${slotAt(now, kept)}. What lies between is chosen: a majority, ${listed(lost)}, has it on disk. ${spellAnswered(answeredBetween(start, now))} Nothing is wrong so far.`;
       },
       ifMissed: 'Do clients write? Without writes nothing is chosen.',
       rule: { module: 'Recovery', name: 'EveryMajorityKnows' },
@@ -82,10 +89,11 @@ export const wipedMajority: Scenario = {
       awaits: ({ start }) => `${listed(sidesIn(start).lost)} have come back with nothing`,
       hasComeAbout: areEmpty,
       withinMs: 60_000,
-      caption({ start, ends, now }) {
+      caption({ start, begins, now }) {
         const { kept, lost } = sidesIn(start);
-        const gone = chosenIn(ends[0]!) - slotAt(now, kept);
-        return `${listed(lost)} have no log and ask to be let in. ${listed(kept)} ${kept.length === 1 ? 'has its log' : 'have their logs'} up to slot ${slotAt(now, kept)}; slots up to ${chosenIn(ends[0]!)} were chosen. Those ${gone} slots are on no disk any more, though clients were told that they are safe: that is what loss means. The specification never goes here: it lets disks be lost only while a majority is whole.`;
+        const wiped = begins[1]!;
+        const gone = chosenIn(wiped) - slotAt(now, kept);
+        return `${listed(lost)} have no log and ask to be let in. ${listed(kept)} ${kept.length === 1 ? 'has its log' : 'have their logs'} up to slot ${slotAt(now, kept)}; slots up to ${chosenIn(wiped)} were chosen. Those ${gone} slots are on no disk any more. ${spellAnswered(answeredBetween(start, wiped))} Whatever of that is in them is lost: that is what loss means. The specification never goes here: it lets disks be lost only while a majority is whole.`;
       },
       ifMissed: 'A replica that is started takes a moment: wait longer.',
       rule: { module: 'Recovery', name: 'MayLose' },
@@ -114,11 +122,11 @@ export const wipedMajority: Scenario = {
     },
   ],
 
-  answer({ start, ends }) {
+  answer({ start, begins, ends }) {
     const { kept, lost } = sidesIn(start);
     const last = ends.at(-1)!;
     const next = leaderIn(last);
-    const gone = chosenIn(ends[0]!) - slotAt(last, kept);
+    const gone = chosenIn(begins[1]!) - slotAt(ends[1]!, kept);
     return {
       choice: next === null ? 'nobody' : kept.includes(next.id) ? 'kept-leads' : 'empty-lead',
       happened:

@@ -21,6 +21,18 @@ const newLife = (told: Told, id: string) => {
 const named = (told: Told): string =>
   listed(wipedIn(told.start).map((id) => incarnationName(id, newLife(told, id)?.incarnation ?? 1)));
 
+/** In which part it was let in, by the configuration that was proposed for it; else as it was seen first. */
+function admittedAs(told: Told, id: string): 'learner' | 'voter' | null {
+  const life = newLife({ ...told, now: told.ends[0] ?? told.now }, id);
+  if (life === null) return null;
+  const name = incarnationName(id, life.incarnation);
+  const proposed = eventsIn(told.now, 'Reconfigure', { afterMs: told.start.atMs })
+    .flatMap(({ configurations = [] }) => configurations)
+    .find(({ voters, learners }) => [...voters, ...learners].some((member) => member === name));
+  if (proposed === undefined) return life.role;
+  return proposed.learners.some((member) => member === name) ? 'learner' : 'voter';
+}
+
 /** From somebody whom it has found. */
 function isCopying(seen: Seen, id: string): boolean {
   const recovery = statusIn(seen, id)?.recovery ?? null;
@@ -64,7 +76,7 @@ export const wipedMinority: Scenario = {
       hasComeAbout: (told) => wipedIn(told.start).every((id) => newLife(told, id) !== null),
       withinMs: 60_000,
       caption(told) {
-        const roles = wipedIn(told.start).map((id) => newLife(told, id)!.role);
+        const roles = wipedIn(told.start).flatMap((id) => admittedAs(told, id) ?? []);
         const wiped = wipedIn(told.start);
         return `${listed(wiped)} came back with an empty disk and asked to be let in. The members agreed on a configuration in which ${wiped.length === 1 ? 'it is' : 'they are'} ${named(told)}, ${listed([...new Set(roles)])}: to consensus somebody else. The votes of the life before are forgotten, and whoever counted on them must not hear another answer from the same name.`;
       },
@@ -117,9 +129,8 @@ export const wipedMinority: Scenario = {
   ],
 
   answer(told) {
-    const [admitted] = told.ends;
     const [first] = wipedIn(told.start);
-    const role = lifeIn(admitted!, first!)?.role ?? null;
+    const role = admittedAs(told, first!);
     return {
       choice: role,
       happened: `${named({ ...told, now: told.ends.at(-1)! })} came in as ${role === null ? 'nobody' : role === 'learner' ? 'learner, without a vote' : 'voter'}, and counts again now.`,
