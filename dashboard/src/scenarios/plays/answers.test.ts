@@ -1,7 +1,7 @@
 /** Captions and answers say what was seen: each is told here of a run that went another way than it does as a rule. */
 import { describe, expect, it } from 'vitest';
 import type { LoadStatus } from '../../../../server/src/api/load.ts';
-import type { ClusterReplica, ReplicaStatus } from '../../../../server/src/api/status.ts';
+import type { ClusterReplica } from '../../../../server/src/api/status.ts';
 import type { TraceEvent } from '../../../../server/src/api/events.ts';
 import { initialState, reduceDashboard } from '../../model/dashboard-state.ts';
 import { ballot, clusterOf, consensus, membershipOf, other, replica } from '../../model/testing.ts';
@@ -24,8 +24,7 @@ const load: LoadStatus = {
   replicas: [{ id: 'r2', checkedAgoMs: 100, missing: 0, problem: null }],
 };
 
-const one = (id: string, changes: object = {}): ClusterReplica =>
-  replica(id, changes as Partial<ReplicaStatus>);
+const one = (id: string, changes: object = {}): ClusterReplica => replica(id, changes);
 const leads = (id: string, round: number, changes: object = {}) =>
   one(id, { role: 'leader', leader: id, ballot: ballot(round, id), ...changes });
 const start = [leads('r1', 1), one('r2'), one('r3')];
