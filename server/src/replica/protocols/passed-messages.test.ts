@@ -1,8 +1,10 @@
 /** What people who watch are told of messages, by the hosts of both protocols. */
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../api/events.ts';
+import type { GroupId } from '../../multipaxos/types/names.ts';
 import type { ReplicaEvents } from '../status/events.ts';
 import { at, m2, m3, OnePaxosHost, operation } from './testing/one-paxos-host.ts';
+import { shownOfPrimary } from './passed-messages.ts';
 import { OnePrimaryHost } from './testing/one-primary-host.ts';
 
 type Passed = Extract<TraceEvent, { readonly name: 'MessagesPassed' }>;
@@ -72,5 +74,20 @@ describe('messages that pass', () => {
       operations.some(({ firstSlot, lastSlot }) => firstSlot !== undefined && lastSlot === firstSlot),
     ).toBe(true);
     expect(operations.some(({ firstSlot }) => firstSlot === undefined)).toBe(true);
+  });
+
+  it('of what a primary has told span both lists, though these have gaps', () => {
+    const epoch = { round: 2, replica: m2 };
+    const shown = (acknowledged: readonly number[], unacknowledged: readonly number[]) =>
+      shownOfPrimary({
+        kind: 'Told',
+        group: 'main' as GroupId,
+        epoch,
+        acknowledged: acknowledged.map(at),
+        unacknowledged: unacknowledged.map(at),
+      });
+    expect(shown([4, 9], [3])).toMatchObject({ firstSlot: 3, lastSlot: 9 });
+    expect(shown([], [7])).toMatchObject({ firstSlot: 7, lastSlot: 7 });
+    expect(shown([], []).firstSlot).toBeUndefined();
   });
 });

@@ -97,7 +97,12 @@ export function shownOfPrimary(message: PrimaryMessage): Shown {
       return { kind, ballot, firstSlot: message.received };
     case 'Told': {
       const slots = [...message.acknowledged, ...message.unacknowledged];
-      return { kind, ballot, ...slotsFrom(Math.min(...slots) as Slot, slots.length) };
+      const [any] = slots;
+      if (any === undefined) return { kind, ballot };
+      // They need not be one behind the other, and may be more than a call can be given.
+      const firstSlot = slots.reduce((least, slot) => (slot < least ? slot : least), any);
+      const lastSlot = slots.reduce((most, slot) => (slot > most ? slot : most), any);
+      return { kind, ballot, firstSlot, lastSlot };
     }
     default:
       return message satisfies never;
