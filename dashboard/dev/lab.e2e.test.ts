@@ -78,7 +78,7 @@ async function coloured(): Promise<number> {
 
 describe('the lab', () => {
   it('is one screen that says what it shows, and has the operator beside it', async () => {
-    expect(await text('source')).toBe('Live cluster\nmain');
+    expect(await text('source')).toMatch(/^Live cluster/);
     const scrolls = () =>
       page.evaluate(() => [
         document.documentElement.scrollHeight > document.documentElement.clientHeight,
@@ -93,7 +93,7 @@ describe('the lab', () => {
       await page.setViewportSize(size);
       expect(await scrolls()).toEqual([false, false]);
     }
-    await page.keyboard.press('2');
+    await page.keyboard.press('4');
     await part('replica-card-r1').waitFor();
     expect(new URL(page.url()).hash).toBe('#operator');
     await part('view-lab').click();
@@ -179,7 +179,7 @@ describe('the lab', () => {
     expect(await part('crash-r2').getAttribute('aria-disabled')).toBe('true');
     await page.keyboard.press('Escape');
     // The operator's view is of the same moment.
-    await page.keyboard.press('2');
+    await page.keyboard.press('4');
     await expect.poll(() => text('role-r1'), soon).toBe('leader');
     await page.keyboard.press('1');
     await part('speed-4').click();

@@ -12,7 +12,7 @@ export function startCheck(
   events: readonly TraceEvent[],
   onProgress: (done: number, all: number) => void,
 ): Check {
-  const worker = new Worker(new URL('../../check/worker.ts', import.meta.url), { type: 'module' });
+  const worker = new Worker(new URL('../../check/check-worker.ts', import.meta.url), { type: 'module' });
   const verdict = new Promise<Verdict>((resolve, reject) => {
     worker.addEventListener('message', ({ data }: MessageEvent<FromChecker>) => {
       if (data.kind === 'progress') onProgress(data.done, data.all);
