@@ -25,8 +25,7 @@ const choice = openChoice({
   startSimulator,
   first: firstRun,
   address: {
-    // A scenario begins with its question: what it did to the run before is not done by itself.
-    read: () => (scenarioInAddress() === null ? location.hash : location.hash.replace(/&acts=[^&]*/, '')),
+    read: () => location.hash,
     write: (hash) => {
       const view = viewInAddress();
       const next = hash === '' && view === 'lab' ? '' : addressWith(hash, view);

@@ -28,7 +28,8 @@ export function useScenarios(): Scenarios {
   const [asked, setAsked] = useState(() => scenarioNamed(scenarioInAddress()));
   const [isOpen, setOpen] = useState(asked !== null || play !== null);
   const picked = play?.scenario ?? asked;
-  const addressed = isOpen ? (picked?.id ?? null) : null;
+  // What is being played is in the run's acts.
+  const addressed = isOpen && play === null ? (asked?.id ?? null) : null;
   useEffect(() => writeScenario(addressed), [addressed]);
   useEffect(() => {
     const follow = (): void => {
