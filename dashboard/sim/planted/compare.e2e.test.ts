@@ -97,7 +97,9 @@ describe('presenter mode', () => {
     await page.getByTestId('node-r1').waitFor();
     const small = await page.getByTestId('node-r1').boundingBox();
     await page.keyboard.press('p');
-    await expect.poll(() => page.getByTestId('caption').innerText(), soon).toMatch(/r1 is elected.*\.$|r\d is let in as r\d\.$/);
+    await expect
+      .poll(() => page.getByTestId('caption').innerText(), soon)
+      .toMatch(/r1 is elected.*\.$|r\d is let in as r\d\.$/);
     expect(await page.getByTestId('view-lab').count()).toBe(0);
     expect(await page.getByTestId('conscience').isVisible()).toBe(true);
     const large = await page.getByTestId('node-r1').boundingBox();
