@@ -162,6 +162,8 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
           },
         ],
         ['a link that is cut', click('link-cut')],
+        // Whoever comes next finds the group as it was.
+        ['the link made whole', click('link-whole')],
         ['the activity', (page) => press('Escape')(page).then(() => click('activity-statements')(page))],
         [
           'a slot',

@@ -101,7 +101,7 @@ describe('presenter mode', () => {
       .poll(() => page.getByTestId('caption').innerText(), soon)
       .toMatch(/r1 is elected.*\.$|r\d is let in as r\d\.$/);
     expect(await page.getByTestId('view-lab').count()).toBe(0);
-    expect(await page.getByTestId('conscience').isVisible()).toBe(true);
+    await page.getByTestId('conscience').waitFor();
     const large = await page.getByTestId('node-r1').boundingBox();
     expect(large!.width).toBeGreaterThan(small!.width * 1.1);
     // What is clicked is what is seen there.
