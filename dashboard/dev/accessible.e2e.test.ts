@@ -1,9 +1,8 @@
 /** axe finds nothing on either view of the page: light and dark, with what opens over it open. */
 import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
-import { type BuiltPage, buildPage, launchBrowser } from './testing/browser-page.ts';
+import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
 
 const soon = { timeout: 15_000, interval: 50 };
 
@@ -13,37 +12,20 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
 }
 
-let built: BuiltPage;
-let browser: Browser;
-let fixture: SimulatedFixture;
+let over: FixturePage;
 
 beforeAll(async () => {
-  built = await buildPage();
-  browser = await launchBrowser();
-  const dashboard = { kind: 'ready', dir: built.dir } as const;
-  fixture = await startFixture({
-    seed: 1,
-    replicas: 3,
-    clients: 2,
-    port: 0,
-    dashboard,
-    say: () => undefined,
-  });
-  void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);
+  over = await openFixturePage();
 }, 60_000);
-afterAll(async () => {
-  await browser?.close();
-  await fixture?.close();
-  await built?.remove();
-});
+afterAll(() => over?.close());
 
 async function open(view: 'lab' | 'operator', colorScheme: 'light' | 'dark', width = 1440): Promise<Page> {
-  const page = await browser.newPage({
+  const page = await over.browser.newPage({
     viewport: { width, height: 900 },
     colorScheme,
     reducedMotion: 'reduce',
   });
-  await page.goto(`http://127.0.0.1:${fixture.demo.port}/#${view}`);
+  await page.goto(`${over.url}/#${view}`);
   const leader = page.getByTestId('leader-name');
   await expect.poll(() => leader.innerText(), soon).toBe('r1');
   await page.getByTestId(view === 'lab' ? 'stage' : 'sql-input').waitFor();

@@ -3,38 +3,20 @@
  *
  * PostgreSQL's answers are given by the test: the simulated group's model of it has no catalogue. harness/e2e has the console before a real one.
  */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SqlError, SqlResult } from '../../server/src/api/sql.ts';
-import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
-import { type BuiltPage, buildPage, launchBrowser } from './testing/browser-page.ts';
+import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
 
 const soon = { timeout: 15_000, interval: 50 };
 
-let built: BuiltPage;
-let browser: Browser;
-let fixture: SimulatedFixture;
+let over: FixturePage;
 let page: Page;
 
 beforeAll(async () => {
-  built = await buildPage();
-  browser = await launchBrowser();
-  const dashboard = { kind: 'ready', dir: built.dir } as const;
-  fixture = await startFixture({
-    seed: 1,
-    replicas: 3,
-    clients: 2,
-    port: 0,
-    dashboard,
-    say: () => undefined,
-  });
-  void fixture.pace.playTo(Number.POSITIVE_INFINITY, 1);
+  over = await openFixturePage();
 }, 60_000);
-afterAll(async () => {
-  await browser?.close();
-  await fixture?.close();
-  await built?.remove();
-});
+afterAll(() => over?.close());
 
 const part = (id: string) => page.getByTestId(id);
 const catalogue = [
@@ -61,7 +43,7 @@ beforeEach(async () => {
   askedOfCatalogue = 0;
   ran = [];
   answer = () => result({ command: 'SELECT 0' });
-  page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+  page = await over.browser.newPage({ viewport: { width: 1440, height: 1000 } });
   await page.route('**/api/sql', async (route) => {
     const { sql } = route.request().postDataJSON() as { readonly sql: string };
     const isCatalogue = sql.includes('information_schema');
@@ -69,7 +51,7 @@ beforeEach(async () => {
     else ran.push(sql);
     await route.fulfill({ json: isCatalogue ? result({ rows: catalogue }) : answer(sql) });
   });
-  await page.goto(`http://127.0.0.1:${fixture.demo.port}/#operator`);
+  await page.goto(`${over.url}/#operator`);
   await part('sql-input').waitFor();
 });
 afterEach(async () => {

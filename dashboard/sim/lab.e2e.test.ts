@@ -3,42 +3,33 @@
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { FromSimulator } from '../src/run/simulated/protocol.ts';
 import { readAddress, type RunSetup, writeAddress } from '../src/run/simulated/run-address.ts';
-import { serveFiles, type StaticFiles } from './static-files.ts';
+import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 import { beginRun } from './testing.ts';
-import { type BuiltPage, buildPage, launchBrowser } from '../dev/testing/browser-page.ts';
 
 const soon = { timeout: 60_000, interval: 100 };
 const r2 = 'r2' as ReplicaId;
 
-let built: BuiltPage;
-let files: StaticFiles;
-let browser: Browser;
+let site: LabSite;
 let page: Page;
 let elsewhere: string[];
 
 beforeAll(async () => {
-  built = await buildPage('lab');
-  files = await serveFiles(built.dir);
-  browser = await launchBrowser();
+  site = await openLabSite();
 }, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  files?.close();
-  await built?.remove();
-});
+afterAll(() => site?.close());
 
 beforeEach(async () => {
-  page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
+  page = await site.browser.newPage({ viewport: { width: 1440, height: 1000 } });
   elsewhere = [];
   await page.route('**/*', (route) => {
     const url = route.request().url();
-    if (url.startsWith(`${files.url}/`) || /^(?:data|blob):/.test(url)) return route.continue();
+    if (url.startsWith(`${site.url}/`) || /^(?:data|blob):/.test(url)) return route.continue();
     elsewhere.push(url);
     return route.abort();
   });
@@ -56,8 +47,8 @@ const actsInAddress = () => readAddress(new URL(page.url()).hash)?.acts ?? [];
 
 /** What the Worker of the page's build tells of this run, up to there. */
 async function eventsInBrowser(setup: RunSetup, atMs: number): Promise<readonly TraceEvent[]> {
-  const worker = (await readdir(join(built.dir, 'assets'))).find((name) => name.startsWith('worker-'));
-  await page.goto(`${files.url}/assets/${worker}`);
+  const worker = (await readdir(join(site.dir, 'assets'))).find((name) => name.startsWith('worker-'));
+  await page.goto(`${site.url}/assets/${worker}`);
   const answer = await page.evaluate(
     ({ name, begin }) =>
       new Promise<string>((resolve, reject) => {
@@ -103,7 +94,7 @@ describe('a simulated run in the browser', () => {
 
 describe('the page without a server', () => {
   it('begins with a group of three, shows a wiped replica heal, and the same run again from its address', async () => {
-    await page.goto(`${files.url}/`);
+    await page.goto(`${site.url}/`);
     await expect.poll(() => text('leader-name'), soon).toBe('r1');
     await part('view-operator').click();
     await expect.poll(() => text('replicas-up'), soon).toBe('3 of 3');
@@ -119,7 +110,7 @@ describe('the page without a server', () => {
     const events = async (): Promise<string> => {
       await page.goto('about:blank');
       await page.goto(
-        `${files.url}/${writeAddress({ seed: 1, replicas: 3, clients: 4, acts }, atMs)}&view=operator`,
+        `${site.url}/${writeAddress({ seed: 1, replicas: 3, clients: 4, acts }, atMs)}&view=operator`,
       );
       await expect.poll(() => incarnation('r2'), soon).toBe('2');
       await expect.poll(() => part('source-progress').count(), soon).toBe(0);
@@ -138,7 +129,7 @@ describe('the page without a server', () => {
 
   it('keeps a run as a file, shows it again, and says what is wrong with one that is none', async () => {
     await page.goto(
-      `${files.url}/${writeAddress({ seed: 3, replicas: 3, clients: 2, acts: [] }, 10_000)}&view=operator`,
+      `${site.url}/${writeAddress({ seed: 3, replicas: 3, clients: 2, acts: [] }, 10_000)}&view=operator`,
     );
     await expect.poll(() => text('leader-name'), soon).toBe('r1');
     await expect.poll(() => part('source-progress').count(), soon).toBe(0);
@@ -146,10 +137,10 @@ describe('the page without a server', () => {
     const commitPoint = await text('commit-point-r1');
     const downloading = page.waitForEvent('download');
     await part('source-export').click();
-    const file = join(built.dir, 'exported.ndjson');
+    const file = join(site.dir, 'exported.ndjson');
     await (await downloading).saveAs(file);
     await page.goto('about:blank');
-    await page.goto(`${files.url}/#sim?seed=4&view=operator`);
+    await page.goto(`${site.url}/#sim?seed=4&view=operator`);
     await expect.poll(() => part('source-choice').inputValue(), soon).toBe('simulated');
     await part('source-file').setInputFiles(file);
     await expect.poll(() => part('source-choice').inputValue(), soon).toBe('file');

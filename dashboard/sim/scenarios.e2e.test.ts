@@ -1,11 +1,10 @@
 /** All scenarios in the page without a server, in a real browser: asked by the address, played to their answers, and the run of one again from the address that it has left. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type BuiltPage, buildPage, launchBrowser } from '../dev/testing/browser-page.ts';
 import { playOnPage } from '../dev/testing/scenario-page.ts';
 import { readAddress } from '../src/run/simulated/run-address.ts';
 import { scenarios } from '../src/scenarios/all-scenarios.ts';
-import { serveFiles, type StaticFiles } from './static-files.ts';
+import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 
 const soon = { timeout: 60_000, interval: 50 };
 const timeoutMs = 120_000;
@@ -24,25 +23,17 @@ const borneOut: Readonly<Record<string, string | null>> = {
   'wiped-majority': 'nobody',
 };
 
-let built: BuiltPage;
-let files: StaticFiles;
-let browser: Browser;
+let site: LabSite;
 let page: Page;
 let wrong: string[];
 
 beforeAll(async () => {
-  built = await buildPage('lab');
-  files = await serveFiles(built.dir);
-  browser = await launchBrowser();
+  site = await openLabSite();
 }, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  files?.close();
-  await built?.remove();
-});
+afterAll(() => site?.close());
 
 beforeEach(async () => {
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page = await site.browser.newPage({ viewport: { width: 1440, height: 900 } });
   wrong = [];
   page.on('pageerror', (error) => wrong.push(error.message));
   page.on('console', (message) => {
@@ -62,7 +53,7 @@ describe('a scenario in the page without a server', () => {
   it.each(Object.entries(borneOut))(
     '%s is asked by the address, and played to its answer',
     async (id, choice) => {
-      await page.goto(`${files.url}/#sim?seed=${seed}&scenario=${id}`);
+      await page.goto(`${site.url}/#sim?seed=${seed}&scenario=${id}`);
       await part('scenario-question').waitFor({ timeout: timeoutMs });
       expect(hash()).toContain(`scenario=${id}`);
       if (id === 'long-absence' || id === 'wiped-majority') await part('speed-4').click();
@@ -91,7 +82,7 @@ describe('a scenario in the page without a server', () => {
   );
 
   it('is played by the keyboard alone, and its run is the same again from the address', async () => {
-    await page.goto(`${files.url}/#sim?seed=${seed}`);
+    await page.goto(`${site.url}/#sim?seed=${seed}`);
     await part('leader-name').getByText('r1').waitFor({ timeout: timeoutMs });
     await page.keyboard.press('s');
     await expect.poll(() => part('scenario-title').innerText()).toBe('Scenarios');
@@ -115,13 +106,13 @@ describe('a scenario in the page without a server', () => {
     const ballot = await part('node-r3').getAttribute('data-ballot');
     await page.goto('about:blank');
     const { acts } = readAddress(address)!;
-    await page.goto(`${files.url}/${address}&at=${acts.at(-1)![0] + 4_000}`);
+    await page.goto(`${site.url}/${address}&at=${acts.at(-1)![0] + 4_000}`);
     await expect.poll(() => part('leader-name').innerText(), { timeout: timeoutMs }).toBe('r3');
     await expect.poll(() => part('node-r3').getAttribute('data-ballot'), soon).toBe(ballot);
   }, 300_000);
 
   it('lets the reader look back while it plays, and says that it is gone when the run is begun anew', async () => {
-    await page.goto(`${files.url}/#sim?seed=${seed}&scenario=frozen-leader`);
+    await page.goto(`${site.url}/#sim?seed=${seed}&scenario=frozen-leader`);
     await part('scenario-question').waitFor({ timeout: timeoutMs });
     await part('choice-both').click();
     await part('scenario-begin').click();
@@ -144,7 +135,7 @@ describe('a scenario in the page without a server', () => {
   }, 300_000);
 
   it('cannot be played on a broken group, which can be made whole first', async () => {
-    await page.goto(`${files.url}/#sim?seed=${seed}&scenario=leader-dies`);
+    await page.goto(`${site.url}/#sim?seed=${seed}&scenario=leader-dies`);
     await part('scenario-question').waitFor({ timeout: timeoutMs });
     await part('node-r2').click();
     await part('crash-r2').click();

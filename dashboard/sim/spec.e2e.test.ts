@@ -1,34 +1,25 @@
 /** The specifications on the page without a server, in a real browser: a counterexample to its end, a run that is refused, a run that is accepted, and a model by hand. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type BuiltPage, buildPage, launchBrowser } from '../dev/testing/browser-page.ts';
 import { writeRun } from '../src/run/run-file.ts';
 import { asRunFile } from '../src/spec/testing/as-run-file.ts';
 import { readTraceText } from '../src/spec/trace-text.ts';
-import { serveFiles, type StaticFiles } from './static-files.ts';
+import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 
 const soon = { timeout: 60_000, interval: 100 };
 
-let built: BuiltPage;
-let files: StaticFiles;
-let browser: Browser;
+let site: LabSite;
 let page: Page;
 let trouble: string[];
 
 beforeAll(async () => {
-  built = await buildPage('lab');
-  files = await serveFiles(built.dir);
-  browser = await launchBrowser();
+  site = await openLabSite();
 }, 240_000);
-afterAll(async () => {
-  await browser?.close();
-  files?.close();
-  await built?.remove();
-});
+afterAll(() => site?.close());
 
 beforeEach(async () => {
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
+  page = await site.browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   trouble = [];
   page.on('pageerror', (error) => trouble.push(error.message));
 }, 60_000);
@@ -43,7 +34,7 @@ const litText = async (): Promise<string> =>
 
 describe('the specifications', () => {
   it('show a counterexample step by step, with its text, to the invariant that breaks and the part of it that is false', async () => {
-    await page.goto(`${files.url}/#spec?model=BugLease-known-long-ago&step=0`);
+    await page.goto(`${site.url}/#spec?model=BugLease-known-long-ago&step=0`);
     await expect.poll(() => part('spec-steps').getAttribute('data-at'), soon).toBe('0');
     expect(await part('outcome').count()).toBe(0);
     expect(await part('bug-words').innerText()).toContain('AnyOfBefore');
@@ -60,7 +51,7 @@ describe('the specifications', () => {
   });
 
   it('find a bug by its words, and go on by hand from a step of it', async () => {
-    await page.goto(`${files.url}/#spec`);
+    await page.goto(`${site.url}/#spec`);
     await part('spec-find').fill('margin drift');
     await part('model-BugLease-no-margin').click();
     await expect.poll(() => part('spec-steps').getAttribute('data-last'), soon).toBe('12');
@@ -80,7 +71,7 @@ describe('the specifications', () => {
   });
 
   it('refuse the run of a group with a planted bug at its first wrong event, beside the text of its action', async () => {
-    await page.goto(`${files.url}/#spec?mode=run`);
+    await page.goto(`${site.url}/#spec?mode=run`);
     await part('check-example').click();
     await expect.poll(() => part('verdict-MultiPaxos').getAttribute('data-outcome'), soon).toBe('refused');
     expect(await part('refused').innerText()).toContain('Crash of r3 is refused');
@@ -94,7 +85,7 @@ describe('the specifications', () => {
   });
 
   it('accept the run that the page simulates, asked for in the lab', async () => {
-    await page.goto(`${files.url}/#sim?seed=5&replicas=3&clients=2`);
+    await page.goto(`${site.url}/#sim?seed=5&replicas=3&clients=2`);
     await expect.poll(() => part('leader-name').innerText(), soon).toMatch(/^r\d$/);
     await page.waitForTimeout(2_000);
     await part('check-this-run').click();
@@ -107,7 +98,7 @@ describe('the specifications', () => {
     const trace = new URL('../../specs/refused/forgets-promise.ndjson', import.meta.url);
     const read = readTraceText(readFileSync(trace, 'utf8'));
     if (!read.ok) throw new Error(read.message);
-    await page.goto(`${files.url}/#lab`);
+    await page.goto(`${site.url}/#lab`);
     await part('source-file').setInputFiles({
       name: 'refused.ndjson',
       mimeType: 'application/x-ndjson',
@@ -125,7 +116,7 @@ describe('the specifications', () => {
   });
 
   it('follow a link to another counterexample, and scroll their list to it', async () => {
-    await page.goto(`${files.url}/#spec?model=BugLease-no-margin&step=2`);
+    await page.goto(`${site.url}/#spec?model=BugLease-no-margin&step=2`);
     await expect.poll(() => part('spec-steps').getAttribute('data-at'), soon).toBe('2');
     await page.evaluate(() => {
       location.hash = '#spec?model=BugRecovery-copy-without-pointer&step=1';

@@ -1,37 +1,28 @@
 /** Naive beside ours in a real browser, from the page without a server: each rule that is taken out is missed on the left and not on the right, by the conscience under each; both stand, step, rewind and are broken together. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type BuiltPage, buildPage, launchBrowser } from '../../dev/testing/browser-page.ts';
 import { variants } from '../../src/compare/variants.ts';
-import { serveFiles, type StaticFiles } from '../static-files.ts';
+import { type LabSite, openLabSite } from '../../dev/testing/lab-site.ts';
 
 const soon = { timeout: 60_000, interval: 100 };
 
-let built: BuiltPage;
-let files: StaticFiles;
-let browser: Browser;
+let site: LabSite;
 let page: Page;
 let failures: string[];
 
 beforeAll(async () => {
-  built = await buildPage('lab');
-  files = await serveFiles(built.dir);
-  browser = await launchBrowser();
+  site = await openLabSite();
 }, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  files?.close();
-  await built?.remove();
-});
+afterAll(() => site?.close());
 beforeEach(async () => {
   failures = [];
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
+  page = await site.browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   page.on('pageerror', ({ message }) => failures.push(message));
   page.on('request', (request) => {
     const url = request.url();
-    if (!url.startsWith(`${files.url}/`) && !/^(?:data|blob):/.test(url)) failures.push(`asked for ${url}`);
+    if (!url.startsWith(`${site.url}/`) && !/^(?:data|blob):/.test(url)) failures.push(`asked for ${url}`);
   });
-  await page.goto(`${files.url}/#compare`);
+  await page.goto(`${site.url}/#compare`);
 }, 60_000);
 afterEach(async () => {
   await page?.close();
@@ -93,7 +84,7 @@ describe('naive beside ours', () => {
 
 describe('presenter mode', () => {
   it('shows the stage, time and one sentence, and is left by Escape; keys are told on ?', async () => {
-    await page.goto(`${files.url}/#lab`);
+    await page.goto(`${site.url}/#lab`);
     await page.getByTestId('node-r1').waitFor();
     const small = await page.getByTestId('node-r1').boundingBox();
     await page.keyboard.press('p');

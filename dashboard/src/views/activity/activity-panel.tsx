@@ -1,10 +1,9 @@
 /** What each replica's PostgreSQL is at: its clients' sessions and what they wait for, and the statements that have taken most time. */
 import { memo, useCallback, useEffect, useRef, useState } from 'react';
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components';
-import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { useRequests } from '../../components/run.tsx';
-import { Segmented } from '../../components/segmented.tsx';
+import { ReplicaChoice } from '../../components/replica-choice.tsx';
 import { useServerAway } from '../../components/server-away.tsx';
 import type { ActivityOutcome } from '../../run/requests.ts';
 import { SessionTable } from './session-table.tsx';
@@ -31,18 +30,11 @@ export const ActivityPanel = memo(function ActivityPanel({ ids, leader }: Activi
       className="activity-panel"
       note={<span className="quiet">asked while it is looked at</span>}
       actions={
-        <Segmented
+        <ReplicaChoice
           label="Replica whose PostgreSQL is looked at"
-          choices={ids.map((id) => ({
-            value: id,
-            testId: `activity-replica-${id}`,
-            label: (
-              <>
-                <span className="mono">{id}</span>
-                {id === leader ? <Icon name="crown" /> : null}
-              </>
-            ),
-          }))}
+          name="activity"
+          ids={ids}
+          leader={leader}
           value={replica}
           onChange={setChosen}
         />

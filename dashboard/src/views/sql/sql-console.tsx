@@ -2,10 +2,9 @@
 import { lazy, memo, Suspense, useMemo, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { readStored, writeStored } from '../../components/hooks.ts';
-import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { useRequests, useRun } from '../../components/run.tsx';
-import { Segmented } from '../../components/segmented.tsx';
+import { ReplicaChoice } from '../../components/replica-choice.tsx';
 import { useServerAway } from '../../components/server-away.tsx';
 import type { SqlOutcome } from '../../run/requests.ts';
 import { isBlankSql } from '../../model/sql-blank.ts';
@@ -99,18 +98,11 @@ export const SqlConsole = memo(function SqlConsole({
       className="sql-panel"
       actions={
         <>
-          <Segmented
+          <ReplicaChoice
             label="Replica to ask"
-            choices={ids.map((id) => ({
-              value: id,
-              testId: `sql-replica-${id}`,
-              label: (
-                <>
-                  <span className="mono">{id}</span>
-                  {id === leader ? <Icon name="crown" /> : null}
-                </>
-              ),
-            }))}
+            name="sql"
+            ids={ids}
+            leader={leader}
             value={replica}
             onChange={setChosen}
           />

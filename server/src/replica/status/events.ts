@@ -58,6 +58,7 @@ export class ReplicaEvents {
   private readonly listeners = new Set<Listener>();
   private backlog: TraceEvent[] = [];
   private level: Level = 'rare';
+  private watched = false;
   private onLevelChange: ((level: Level) => void) | null = null;
 
   constructor(replica: ReplicaId, stamp: EventStamp = stampOfThisProcess()) {
@@ -88,8 +89,9 @@ export class ReplicaEvents {
     };
   }
 
+  /** Asked for each message that passes. */
   get isWatched(): boolean {
-    return [...this.listeners].some(({ attention }) => attention === 'watching');
+    return this.watched;
   }
 
   /** Called at once, and whenever what is listened to changes. */
@@ -99,7 +101,9 @@ export class ReplicaEvents {
   }
 
   private setLevel(): void {
-    const level = [...this.listeners].some(({ attention }) => attention !== 'rare') ? 'all' : 'rare';
+    const attentions = [...this.listeners].map(({ attention }) => attention);
+    this.watched = attentions.includes('watching');
+    const level = attentions.some((attention) => attention !== 'rare') ? 'all' : 'rare';
     if (level === this.level) return;
     this.level = level;
     this.onLevelChange?.(level);
