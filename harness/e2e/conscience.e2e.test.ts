@@ -93,7 +93,8 @@ it('has lost nothing behind the wipe of a disk under load', async () => {
   await serving();
   const healed = load!.counts.acknowledged;
   const status = await checked(healed + 100);
-  expect(status).toMatchObject({ lost: 0, risen: 0 });
+  const { lost, lostIds, risen } = status;
+  expect({ lost, lostIds, risen }).toEqual({ lost: 0, lostIds: [], risen: 0 });
   expect(status.counts.reads).toBeGreaterThan(0);
 }, 240_000);
 

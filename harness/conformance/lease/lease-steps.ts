@@ -187,6 +187,7 @@ class StepWriter {
         this.acknowledge(life, event, q);
         const b = facts.ballotNumber(ballot);
         const s = this.sentTicks(ballot, sentAtMs);
+        this.takeLostWord(from, ballot, sentAtMs, event.atUs);
         this.push('HandleHeartbeatAck', { r, q, b, s, l: this.lease(lease, life) }, event);
         mirror.acked[q - 1] = s;
         return;

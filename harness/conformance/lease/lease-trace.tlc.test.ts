@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { recordGroup } from '../fresh/record-group.ts';
 import { NothingToAlterError } from '../trace/nothing-to-alter.ts';
-import type { LeaseEvent } from './lease-event.ts';
+import { ballotKey, type LeaseEvent } from './lease-event.ts';
 import { leaseMutants } from './lease-mutants.ts';
 import { judgeLeaseRuns, leaseRunOf, type LeaseOutcome } from './lease-trace.ts';
 
@@ -38,6 +38,26 @@ async function judge(runs: readonly (readonly TraceEvent[])[]): Promise<readonly
   }));
 }
 
+/** A follower whose process is killed behind a word that it gave, and of which no event was kept from there on, though its leader tells of the word. Null: in this run there is none. */
+function withLostWord(run: readonly TraceEvent[]): readonly TraceEvent[] | null {
+  const told = run.filter((event) => event.layer === 'lease');
+  for (const ack of told) {
+    if (ack.name !== 'HandleHeartbeatAck') continue;
+    const word = told.find(
+      (event) =>
+        event.name === 'HandleHeartbeat' &&
+        event.replica === ack.from &&
+        event.sentAtMs === ack.sentAtMs &&
+        ballotKey(event.ballot) === ballotKey(ack.ballot),
+    );
+    if (word === undefined) continue;
+    const isLost = (event: TraceEvent): boolean => event.run === word.run && event.seq >= word.seq;
+    const isLast = told.every((event) => !isLost(event) || event.name === 'HandleHeartbeat');
+    if (isLast) return run.filter((event) => !isLost(event));
+  }
+  return null;
+}
+
 describe('what is told of the leases of groups under faults', () => {
   let runs: (readonly TraceEvent[])[] = [];
   let judged: readonly Judged[] = [];
@@ -51,6 +71,13 @@ describe('what is told of the leases of groups under faults', () => {
   it('is accepted', async () => {
     const outcomes = await judgeLeaseRuns(runs.map((run) => leaseRunOf(run)!));
     expect(outcomes.map(({ kind }) => kind)).toEqual(SEEDS.map(() => 'accepted'));
+  }, 600_000);
+
+  it('is accepted where the last word of a killed follower is told by its leader alone', async () => {
+    const lost = runs.map(withLostWord).filter((events) => events !== null);
+    expect(lost).not.toEqual([]);
+    const outcomes = await judgeLeaseRuns(lost.map((events) => leaseRunOf(events)!));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(lost.map(() => 'accepted'));
   }, 600_000);
 
   it('is rejected with any one place altered, at that place', () => {

@@ -6,6 +6,7 @@
 import type { Client } from 'pg';
 import { endSession, sessionAt } from '../sql-session.ts';
 import type { Conscience } from './conscience.ts';
+import { isOfStatement, writeOutcomeOf } from './write-outcome.ts';
 
 export interface LoadClientOptions {
   readonly number: number;
@@ -68,7 +69,9 @@ export class LoadClient {
       return true;
     } catch (error) {
       const code = codeOf(error);
-      conscience.ends(id, saysThatNothingWasDone(code) ? 'refused' : 'unknown');
+      const outcome = writeOutcomeOf(code);
+      conscience.ends(id, outcome);
+      if (outcome === 'acknowledged') this.last = id;
       return isOfStatement(code);
     }
   }
@@ -117,18 +120,6 @@ export class LoadClient {
 function codeOf(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' ? code : '';
-}
-
-const sqlState = /^(?!E[A-Z]{4}$)[0-9A-Z]{5}$/;
-
-/** Of all SQLSTATEs but those of the connection and of what should not be, one outcome of which (08007) is that nobody knows. */
-function saysThatNothingWasDone(code: string): boolean {
-  return sqlState.test(code) && !/^(?:08|XX)/.test(code);
-}
-
-/** The session goes on behind it. */
-function isOfStatement(code: string): boolean {
-  return sqlState.test(code) && !/^(?:08|XX|57P|53)/.test(code);
 }
 
 export function sleep(ms: number): Promise<void> {
