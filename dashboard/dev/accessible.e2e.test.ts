@@ -1,4 +1,4 @@
-/** axe finds nothing on either view of the page: light and dark, with what opens over it open. */
+/** axe finds nothing on any view of the page: light and dark, with what opens over it open. */
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -19,16 +19,23 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => over?.close());
 
-async function open(view: 'lab' | 'operator', colorScheme: 'light' | 'dark', width = 1440): Promise<Page> {
+type View = 'lab' | 'compare' | 'spec' | 'operator';
+
+const shownBy = { lab: 'stage', compare: 'compare', spec: 'spec-state', operator: 'sql-input' } as const;
+
+async function open(view: View, colorScheme: 'light' | 'dark', width = 1440): Promise<Page> {
   const page = await over.browser.newPage({
     viewport: { width, height: 900 },
     colorScheme,
     reducedMotion: 'reduce',
   });
   await page.goto(`${over.url}/#${view}`);
-  const leader = page.getByTestId('leader-name');
-  await expect.poll(() => leader.innerText(), soon).toBe('r1');
-  await page.getByTestId(view === 'lab' ? 'stage' : 'sql-input').waitFor();
+  // Two worlds side by side have no figures of the page's run.
+  if (view !== 'compare') {
+    const leader = page.getByTestId('leader-name');
+    await expect.poll(() => leader.textContent(), soon).toBe('r1');
+  }
+  await page.getByTestId(shownBy[view]).waitFor(soon);
   // Not by a script of the page: its content policy allows none that is not its own.
   await page.evaluate(axe.source);
   return page;
@@ -55,7 +62,7 @@ const schemes = ['light', 'dark'] as const;
 describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
   /** Looks at the page after each step. */
   async function look(
-    view: 'lab' | 'operator',
+    view: View,
     steps: readonly (readonly [string, (page: Page) => Promise<unknown>])[],
     width?: number,
   ): Promise<readonly unknown[]> {
@@ -81,6 +88,8 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
         ['the stage again', press('Escape')],
         ['space-time', click('scenery-space-time')],
         ['standing', click('play-pause')],
+        ['keys', press('?')],
+        ['presenter mode', (page) => press('Escape')(page).then(() => press('p')(page))],
       ]),
     ).toEqual([]);
   }, 60_000);
@@ -130,6 +139,75 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
   it('in the lab on a phone', async () => {
     expect(await look('lab', [['the stage', async () => undefined]], 390)).toEqual([]);
   }, 60_000);
+
+  it.each([1_440, 390])(
+    'in Compare, %i pixels wide',
+    async (width) => {
+      const harm = (page: Page) => page.getByTestId('finding').waitFor({ timeout: 60_000 });
+      expect(
+        await look(
+          'compare',
+          [
+            ['two worlds', (page) => page.getByTestId('verdict').nth(1).waitFor()],
+            ['without another rule', click('variant-unchosen')],
+            ['a lost write', harm],
+            ['keys', press('?')],
+            ['presenter mode', (page) => press('Escape')(page).then(() => press('p')(page))],
+          ],
+          width,
+        ),
+      ).toEqual([]);
+    },
+    120_000,
+  );
+
+  it.each([1_440, 390])(
+    'in Spec, %i pixels wide',
+    async (width) => {
+      const hand = (hash: string) => async (page: Page) => {
+        await page.goto(`${over.url}/${hash}`);
+        await page.getByTestId('choices').waitFor();
+      };
+      expect(
+        await look(
+          'spec',
+          [
+            ['a counterexample', async () => undefined],
+            ['its last step', press('End')],
+            [
+              'this run, checked',
+              async (page) => {
+                await click('mode-run')(page);
+                await page.locator('[data-testid="verdict"][data-state="done"]').waitFor({ timeout: 60_000 });
+              },
+            ],
+            [
+              'a run that is refused',
+              async (page) => {
+                await click('check-example')(page);
+                await page.locator('[data-testid="verdict"][data-state="done"]').waitFor({ timeout: 60_000 });
+              },
+            ],
+            ['by hand', (page) => click('mode-hand')(page).then(() => page.getByTestId('choices').waitFor())],
+            [
+              'an invariant broken by hand',
+              hand('#spec?mode=hand&model=BugMultiPaxos-promise-before-fsync&step=18'),
+            ],
+            [
+              'a model that there is not',
+              async (page) => {
+                await page.goto(`${over.url}/#spec?mode=hand&model=MCNone`);
+                await page.getByTestId('unknown-model').waitFor();
+              },
+            ],
+            ['keys', press('?')],
+          ],
+          width,
+        ),
+      ).toEqual([]);
+    },
+    180_000,
+  );
 
   it("in the operator's view", async () => {
     expect(

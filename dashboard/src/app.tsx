@@ -11,6 +11,7 @@ import { addressWith, useView } from './components/use-view.ts';
 import { findLeader } from './model/cluster-view.ts';
 import type { RunStore } from './run/run-store.ts';
 import { addressOfPlace } from './spec/spec-address.ts';
+import { AskedBanner } from './views/asked-banner.tsx';
 import { Banner, CheckBanner } from './views/banner.tsx';
 import { LabView } from './views/lab/lab-view.tsx';
 import { OperatorView } from './views/operator-view.tsx';
@@ -106,6 +107,7 @@ export function App({ store }: { readonly store: RunStore }) {
                 onHelp={help}
               />
             )}
+            <AskedBanner />
             {view === 'operator' ? <PastNotice /> : null}
             <main className={pageClasses[view]} data-offline={isLost}>
               {view === 'compare' ? null : banners}

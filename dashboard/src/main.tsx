@@ -3,8 +3,10 @@ import { StrictMode, useSyncExternalStore } from 'react';
 import { createRoot } from 'react-dom/client';
 import { firstRun } from './run/simulated/run-address.ts';
 import { App } from './app.tsx';
+import { AddressProvider, watchAddress } from './components/address-problem.tsx';
 import { applyTheme, storedTheme } from './components/hooks.ts';
 import { addressWithScenario, scenarioInAddress } from './components/scenario-address.ts';
+import { addressWithVariant, variantIn } from './compare/variant-address.ts';
 import { addressWith, viewInAddress } from './components/use-view.ts';
 import { liveSource } from './live/live-source.ts';
 import { openChoice, type RunChoice } from './run/run-choice.ts';
@@ -17,6 +19,9 @@ import './styles/components.css';
 
 // Before anything is drawn, so that a chosen theme does not flash. (Not inline in the page: its content policy allows no inline script.)
 applyTheme(storedTheme());
+
+// Before the address is rewritten as what is shown.
+const watch = watchAddress();
 
 const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
 const hasServer = import.meta.env.MODE !== 'lab';
@@ -31,7 +36,8 @@ const choice = openChoice({
       const next = hash === '' && view === 'lab' ? '' : addressWith(hash, view);
       const full = addressWithScenario(next, scenarioInAddress());
       const placed = view === 'spec' ? addressOfPlace(full, readSpecPlace(location.hash)) : full;
-      history.replaceState(null, '', placed === '' ? location.pathname : placed);
+      const varied = view === 'compare' ? addressWithVariant(placed, variantIn(location.hash)) : placed;
+      history.replaceState(null, '', varied === '' ? location.pathname : varied);
     },
     onChange: (listener) => window.addEventListener('hashchange', listener),
   },
@@ -51,7 +57,9 @@ function Page({ choice }: { readonly choice: RunChoice }) {
   const store = useSyncExternalStore(choice.subscribe, choice.store);
   return (
     <ChoiceProvider value={choice}>
-      <App key={keyOf(store)} store={store} />
+      <AddressProvider value={watch}>
+        <App key={keyOf(store)} store={store} />
+      </AddressProvider>
     </ChoiceProvider>
   );
 }

@@ -23,6 +23,8 @@ const shapes = {
   scenario: 'M3 2.5h7.5L13 5v8.5H3zM10.5 2.5V5H13M5.5 7.5h5M5.5 10.5h3',
   history: 'M2.5 8a5.5 5.5 0 1 0 1.6-3.9M2.5 2.5v2.6h2.6M8 5v3.2l2 1.3',
   present: 'M2 2.5h12M3 2.5v8h10v-8M8 10.5v2.5M5 14.5l3-2.5 3 2.5',
+  seed: 'M3 3h10v10H3zM5.8 5.8h.1M10.2 5.8h.1M8 8h.1M5.8 10.2h.1M10.2 10.2h.1',
+  export: 'M8 2v8M4.8 6.8 8 10l3.2-3.2M2.5 13.5h11',
   keys: 'M1.5 4h13v8h-13zM4 6.7h.1M6.7 6.7h.1M9.3 6.7h.1M12 6.7h.1M5 9.5h6',
 } as const;
 

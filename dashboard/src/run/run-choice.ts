@@ -22,6 +22,8 @@ export interface RunChoice {
   readonly chooseSimulated: (setup: RunSetup) => void;
   /** `text`: what is in the file. */
   readonly chooseFile: (name: string, text: string) => void;
+  /** What is wrong has been read. */
+  readonly dismiss: () => void;
   readonly subscribe: (listener: () => void) => () => void;
 }
 
@@ -109,6 +111,10 @@ export function openChoice({ live, startSimulator, first, address }: ChoiceOptio
       simulated = null;
       write('');
       show(fileSource(name, read.run));
+    },
+    dismiss() {
+      problem = null;
+      tell();
     },
     subscribe(listener) {
       listeners.add(listener);

@@ -21,20 +21,16 @@ export function SourceMenu() {
   return choice === null ? null : <Menu choice={choice} />;
 }
 
-/** What of the choice is shown, as one text: it is renewed when that is another one. */
-function shownOf(choice: RunChoice): string {
-  const simulated = choice.simulated();
-  const underWay = simulated?.underWay() ?? null;
-  const percent = underWay === null ? null : Math.round((100 * underWay.atMs) / Math.max(1, underWay.toMs));
-  const problem = choice.problem() ?? simulated?.trouble() ?? null;
-  return JSON.stringify({ percent, problem });
+/** How far a run is that is made again; null: none is. */
+function percentOf(choice: RunChoice): number | null {
+  const underWay = choice.simulated()?.underWay() ?? null;
+  return underWay === null ? null : Math.round((100 * underWay.atMs) / Math.max(1, underWay.toMs));
 }
 
 function Menu({ choice }: { readonly choice: RunChoice }) {
   const store = useRun();
   const { source } = store;
-  const shown = useSyncExternalStore(choice.subscribe, () => shownOf(choice));
-  const { percent, problem } = JSON.parse(shown) as { percent: number | null; problem: string | null };
+  const percent = useSyncExternalStore(choice.subscribe, () => percentOf(choice));
   const file = useRef<HTMLInputElement>(null);
   const take = useCallback(
     async (given: File | undefined) => {
@@ -61,15 +57,11 @@ function Menu({ choice }: { readonly choice: RunChoice }) {
           data-testid="source-progress"
         />
       )}
-      {problem === null ? null : (
-        <span className="source-problem" role="alert" data-testid="source-problem" title={problem}>
-          {problem}
-        </span>
-      )}
       <select
         aria-label="Where the run comes from"
         title={source.title}
         value={source.kind}
+        data-kind={source.kind}
         data-testid="source-choice"
         onChange={(event) => choose(event.target.value)}
       >
@@ -80,20 +72,22 @@ function Menu({ choice }: { readonly choice: RunChoice }) {
       {source.kind === 'simulated' ? (
         <Button
           tone="plain"
+          icon="seed"
           data-testid="source-new"
           title="Begins another run, from another seed"
           onClick={() => choice.chooseSimulated(freshRun())}
         >
-          New seed
+          <span className="top-words">New seed</span>
         </Button>
       ) : null}
       <Button
         tone="plain"
+        icon="export"
         data-testid="source-export"
         title="Keeps what the page knows of this run as a file, which the page can show again"
         onClick={() => exportRun(store)}
       >
-        Export
+        <span className="top-words">Export</span>
       </Button>
       <input
         ref={file}

@@ -71,7 +71,14 @@ export const TopBar = memo(function TopBar(props: TopBarProps) {
             onClick={props.onPresent}
           />
         )}
-        <Button tone="plain" icon="keys" aria-label="Keys (?)" data-testid="keys" onClick={props.onHelp} />
+        <Button
+          tone="plain"
+          className="button button-icon-only top-keys"
+          icon="keys"
+          aria-label="Keys (?)"
+          data-testid="keys"
+          onClick={props.onHelp}
+        />
         <Button
           tone="plain"
           icon={themeIcons[theme]}
@@ -94,6 +101,7 @@ function Figures({ cluster, leader, rates }: TopBarProps) {
   const protocol = protocolTitle(cluster);
   const first = cluster?.replicas.find(({ status }) => status !== null)?.status ?? null;
   return (
+    // What does not fit beside the rest is left out, the last first.
     <dl className="top-figures num">
       <div
         className="top-protocol"
@@ -155,13 +163,16 @@ function OfTheRun({ cluster, connection, source, onFault }: TopBarProps) {
       <ConnectionState connection={connection} kind={source.kind} />
       <Button
         asksServer
+        className="button top-heal"
         icon="heal"
         disabled={cluster === null}
         data-testid="heal"
         title="Remove every fault from every link; crashed and paused replicas stay as they are"
         onClick={() => onFault({ action: 'heal' })}
       >
-        {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal links'}
+        <span className="top-words">
+          {broken > 0 ? `Heal ${broken} ${broken === 1 ? 'link' : 'links'}` : 'Heal links'}
+        </span>
       </Button>
     </>
   );
@@ -202,7 +213,7 @@ function ConnectionState({
   } as const;
   const { tone, text } = states[connection.kind];
   return (
-    <span className="top-live" data-testid="connection" data-state={connection.kind}>
+    <span className="top-live" data-testid="connection" data-state={connection.kind} data-kind={kind}>
       <span className="dot" data-tone={tone} aria-hidden="true" />
       {/* What is not live says so where its name is. */}
       <span className={kind === 'live' || tone === 'bad' ? undefined : 'visually-hidden'}>{text}</span>

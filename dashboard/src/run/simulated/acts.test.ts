@@ -67,6 +67,13 @@ describe('an address', () => {
     expect(readAddress('#sim')).toMatchObject({ seed: 1, replicas: 3, clients: 4, acts: [], problem: null });
   });
 
+  it('names no replica that the group has not', () => {
+    const strange = readAddress('#sim?replicas=3&acts=7ps-c3_7pt-x19');
+    expect(strange).toMatchObject({ acts: [], problem: expect.stringContaining('acts names r9') });
+    expect(readAddress('#sim?replicas=3&acts=7ps-c0')?.problem).toContain('acts names r0');
+    expect(readAddress('#sim?replicas=3&acts=7ps-c3')?.acts).toHaveLength(1);
+  });
+
   it('tells what of it makes no sense', () => {
     const read = readAddress('#sim?seed=-1&replicas=99&acts=nonsense');
     expect(read).toMatchObject({ seed: 1, replicas: 3, acts: [] });

@@ -3,7 +3,7 @@
  *
  * Pure. Invariant: whatever is in an address, what is read from it is within the bounds; null only if it names no simulated run.
  */
-import { type Act, addressCharsMax, readActs, writeActs } from './acts.ts';
+import { type Act, addressCharsMax, type Deed, readActs, writeActs } from './acts.ts';
 
 export interface RunSetup {
   readonly seed: number;
@@ -39,19 +39,42 @@ export function readAddress(hash: string): AddressedRun | null {
     const { least, most } = setupBounds[key === 'at' ? 'atMs' : key];
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= least && value <= most) return value;
-    problems.push(`${key} must be a whole number from ${least} to ${most}`);
+    problems.push(`${key} must be a whole number from ${least} to ${most}, not “${text.slice(0, 40)}”`);
     return missing;
   };
-  const acts = readActs(given.get('acts') ?? '');
-  if (acts === null) problems.push('acts is no list of what was done');
+  const replicas = read('replicas', firstRun.replicas);
+  const acts = actsOf(given.get('acts') ?? '', replicas, problems);
   return {
     seed: read('seed', firstRun.seed),
-    replicas: read('replicas', firstRun.replicas),
+    replicas,
     clients: read('clients', firstRun.clients),
     atMs: read('at', null),
-    acts: acts ?? [],
+    acts,
     problem: problems.length === 0 ? null : `The address is not valid: ${problems.join('; ')}.`,
   };
+}
+
+/** None, if they are not all acts upon replicas of the group: without one of them it would be another run. */
+function actsOf(text: string, replicas: number, problems: string[]): readonly Act[] {
+  const acts = readActs(text);
+  if (acts === null) {
+    problems.push('acts is no list of what was done, as 7ps-w2b_9k0-h is');
+    return [];
+  }
+  const stranger = acts.flatMap(([, deed]) => replicasOf(deed)).find((id) => !isOf(id, replicas));
+  if (stranger === undefined) return acts;
+  problems.push(`acts names ${stranger}, and the group has r1 to r${replicas}`);
+  return [];
+}
+
+function replicasOf(deed: Deed): readonly string[] {
+  if ('replica' in deed) return [deed.replica];
+  return 'from' in deed ? [deed.from, deed.to] : [];
+}
+
+function isOf(id: string, replicas: number): boolean {
+  const number = Number(id.slice(1));
+  return number >= 1 && number <= replicas;
 }
 
 export function writeAddress(

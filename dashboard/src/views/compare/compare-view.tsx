@@ -3,6 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from 'react';
 import { useRun } from '../../components/run.tsx';
 import { Segmented } from '../../components/segmented.tsx';
 import { openPair, type PairedRun } from '../../compare/pair.ts';
+import { addressWithVariant, variantIn } from '../../compare/variant-address.ts';
 import { startNaive } from '../../compare/start-naive.ts';
 import { type Variant, type VariantId, variants } from '../../compare/variants.ts';
 import { startSimulator } from '../../run/start-simulator.ts';
@@ -19,7 +20,7 @@ const choices = variants.map(({ id, title }) => ({ value: id, label: title, test
 
 export function CompareView({ themeKey, showToast }: CompareViewProps) {
   useHeldWorld();
-  const [id, setId] = useState<VariantId>(variants[0]!.id);
+  const [id, setId] = useVariant();
   const [turn, setTurn] = useState(1);
   const variant = variants.find((one) => one.id === id)!;
   return (
@@ -36,6 +37,28 @@ export function CompareView({ themeKey, showToast }: CompareViewProps) {
       />
     </div>
   );
+}
+
+/** The one that the address names; null: it names none that there is. */
+function namedVariant(): VariantId | null {
+  return variants.find((one) => one.id === variantIn(location.hash))?.id ?? null;
+}
+
+/** As the address says, also when a link leads to another; else the first. */
+function useVariant(): readonly [VariantId, (id: VariantId) => void] {
+  const [id, setId] = useState<VariantId>(() => namedVariant() ?? variants[0]!.id);
+  useEffect(() => {
+    const follow = (): void => setId((last) => namedVariant() ?? last);
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return [
+    id,
+    (next) => {
+      setId(next);
+      history.replaceState(null, '', addressWithVariant(location.hash, next));
+    },
+  ];
 }
 
 /** Two worlds for as long as it is shown. */

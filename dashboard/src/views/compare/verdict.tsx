@@ -1,8 +1,9 @@
 /** The conscience of one of the two worlds, and what there is to say of it: the first write that is lost, by whom it is missed, and the rule that prevents it. */
-import type { LoadFinding, LoadStatus } from '../../../../server/src/api/load.ts';
+import type { LoadStatus } from '../../../../server/src/api/load.ts';
 import { formatCount } from '../../components/format.ts';
 import { Terms } from '../../components/term.tsx';
 import { useMoment, useRun, useSelected } from '../../components/run.tsx';
+import { spellFinding } from '../../model/conscience-figures.ts';
 import { accountOf, type Looked } from '../../compare/account.ts';
 import type { Variant } from '../../compare/variants.ts';
 import type { Act } from '../../run/simulated/acts.ts';
@@ -107,14 +108,4 @@ function Rule({ variant }: { readonly variant: Variant }) {
       <code className="mono">{rule.text.split('\n')[0]}</code>
     </p>
   );
-}
-
-function spellFinding({ kind, row, replica, acknowledgedAtMs, foundAtMs }: LoadFinding): string {
-  const told = acknowledgedAtMs === null ? '' : `, acknowledged at ${seconds(acknowledgedAtMs)},`;
-  const missed = kind === 'lost' ? `is not at ${replica}` : `was not shown to a read at ${replica}`;
-  return `Write ${row}${told} ${missed}: found at ${seconds(foundAtMs)}.`;
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -16,6 +16,7 @@ import {
 import type { LoadAtReplica, LoadSettings, LoadStatus } from '../../../../server/src/api/load.ts';
 import { formatAge, formatCount, formatRate } from '../../components/format.ts';
 import { useRequests, useRun, useSelected } from '../../components/run.tsx';
+import { conscienceOf, spellFinding } from '../../model/conscience-figures.ts';
 import { acknowledgedPerSecond } from '../../model/load-series.ts';
 import './conscience.css';
 
@@ -27,39 +28,23 @@ interface ConscienceProps {
 export function Conscience({ onTrouble }: ConscienceProps) {
   const load = useSelected(useRun(), ({ state }) => state.load);
   if (load.status === null) return null;
-  const { counts, lost, risen, settings } = load.status;
+  const { counts, settings, stale, findings = [] } = load.status;
   const perSecond = acknowledgedPerSecond(load);
-  const wrong = lost + risen;
-  // While nobody can be looked into, nothing is known of what is lost.
-  const isTold = load.status.replicas.some(
-    ({ problem, checkedAgoMs }) => problem === null && checkedAgoMs !== null,
-  );
+  const { figures, tone } = conscienceOf(load.status);
   return (
     <DialogTrigger>
-      <Button
-        className="conscience"
-        data-testid="conscience"
-        data-tone={wrong > 0 ? 'bad' : isTold ? 'good' : 'idle'}
-      >
-        <span className="conscience-figure">
-          <b className="num">{formatCount(counts.acknowledged)}</b> acknowledged
-        </span>
-        <span
-          className="conscience-figure"
-          data-testid="lost"
-          data-tone={lost > 0 ? 'bad' : isTold ? 'good' : undefined}
-        >
-          <b className="num">{formatCount(lost)}</b> {isTold ? 'lost' : 'found lost; nobody can be asked now'}
-        </span>
-        <span className="conscience-figure" data-tone={counts.unknown > 0 ? 'warn' : undefined}>
-          <b className="num">{formatCount(counts.unknown)}</b> unknown
-        </span>
-        {risen === 0 ? null : (
-          <span className="conscience-figure" data-tone="bad">
-            <b className="num">{formatCount(risen)}</b> refused, yet there
+      <Button className="conscience" data-testid="conscience" data-tone={tone}>
+        {figures.map((figure) => (
+          <span
+            key={figure.id}
+            className="conscience-figure"
+            data-testid={figure.id}
+            data-tone={figure.tone ?? undefined}
+          >
+            <b className="num">{formatCount(figure.value)}</b> {figure.name}
           </span>
-        )}
-        <span className="quiet num">
+        ))}
+        <span className="conscience-rate quiet num">
           {settings.isRunning ? (perSecond === null ? '–' : `${formatRate(perSecond)}/s`) : 'at rest'}
         </span>
       </Button>
@@ -69,6 +54,9 @@ export function Conscience({ onTrouble }: ConscienceProps) {
           <p className="conscience-words">
             They write rows, read them again, and connect to another replica when theirs is gone. Every few
             seconds each replica is asked for all that was acknowledged before.
+            {stale === undefined
+              ? ''
+              : ' A read is stale when it does not show what had been acknowledged, or shown to somebody, before it began.'}
           </p>
           <LoadSettingsForm status={load.status} onTrouble={onTrouble} />
           <ul className="conscience-replicas">
@@ -76,6 +64,13 @@ export function Conscience({ onTrouble }: ConscienceProps) {
               <AtReplica key={replica.id} replica={replica} />
             ))}
           </ul>
+          {findings.length === 0 ? null : (
+            <ul className="conscience-findings" data-testid="findings">
+              {findings.map((finding) => (
+                <li key={finding.kind}>{spellFinding(finding)}</li>
+              ))}
+            </ul>
+          )}
           <p className="quiet num">
             {formatCount(counts.refused)} writes refused · {formatCount(counts.reads)} reads ·{' '}
             {formatCount(counts.readsRefused)} reads refused

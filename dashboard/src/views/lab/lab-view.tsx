@@ -93,7 +93,7 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble, onCheck }:
               }
               onClick={acts.undo}
             >
-              Undo
+              <span className="words-wide">Undo</span>
             </Button>
             <Button
               asksServer
@@ -103,7 +103,7 @@ export function LabView({ cluster, leader, themeKey, acts, onTrouble, onCheck }:
               title="Mend every link, start what is down, let go on what is frozen"
               onClick={() => acts.act('Everything is whole', whole)}
             >
-              Make everything whole
+              <span className="words-wide">Make everything whole</span>
             </Button>
           </div>
           {picked === null ? null : <MessagePopover picked={picked} onClose={() => setPicked(null)} />}

@@ -22,6 +22,7 @@ export function PresentHead({ text, tone }: Pick<Caption, 'text' | 'tone'>) {
   const { leave } = usePresenting();
   return (
     <header className="present-head">
+      <h1 className="visually-hidden">Barista</h1>
       <p className="present-caption" data-tone={tone} aria-live="polite" data-testid="caption">
         {text}
       </p>

@@ -17,7 +17,7 @@ export function ChoiceList({ choices, onChoose }: ChoiceListProps) {
       {choices.length === 0 ? <p className="empty">Nothing more can happen.</p> : null}
       {titles.map((title) => (
         <section key={title} aria-label={title}>
-          <h3 className="mono">{title}</h3>
+          <h2 className="mono">{title}</h2>
           {shown
             .filter((choice) => choice.title === title)
             .map(({ number, operands, detail, changed }) => (

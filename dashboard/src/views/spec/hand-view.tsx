@@ -4,7 +4,14 @@ import { Button } from '../../components/button.tsx';
 import { familyOf, statesOf, titleOf } from '../../spec/counterexample.ts';
 import { choicesOf, falseClaim, handWalk, open, valuesOf } from '../../spec/opened-model.ts';
 import type { SpecPlace } from '../../spec/spec-address.ts';
-import { counterexampleNamed, handModels, modelConfig, modulesOf } from '../../spec/spec-files.ts';
+import { closest, unknown } from '../../model/address-problem.ts';
+import {
+  counterexampleNamed,
+  handModels,
+  listedCounterexamples,
+  modelConfig,
+  modulesOf,
+} from '../../spec/spec-files.ts';
 import { type ModelText, modelTextOf } from '../../spec/walk.ts';
 import { Broken } from './broken.tsx';
 import { ChoiceList } from './choice-list.tsx';
@@ -28,6 +35,8 @@ interface Loaded {
 
 async function load(name: string): Promise<Loaded> {
   const counterexample = name.startsWith('Bug') ? await counterexampleNamed(name) : null;
+  if (counterexample === null && !handModels.some((model) => model.name === name))
+    throw new Error(await nothingNamed(name));
   const module = counterexample?.module ?? familyOf(name);
   const text = modelTextOf(await modulesOf(module));
   const config = counterexample?.config ?? (await modelConfig(name));
@@ -38,6 +47,18 @@ async function load(name: string): Promise<Loaded> {
     text,
     states: counterexample === null ? null : statesOf(counterexample),
   };
+}
+
+async function nothingNamed(name: string): Promise<string> {
+  if (!name.startsWith('Bug'))
+    return unknown(
+      'model to walk through',
+      name,
+      handModels.map((model) => model.name),
+    );
+  const listed = await listedCounterexamples();
+  const names = listed.map((one) => one.name);
+  return unknown('counterexample', name, closest(name, names, 8));
 }
 
 export function HandView({ modes, place, onPlace }: HandViewProps) {
@@ -51,7 +72,7 @@ export function HandView({ modes, place, onPlace }: HandViewProps) {
         data-testid="hand-model"
         onChange={(event) => onPlace({ mode: 'hand', model: event.target.value, step: 0, walk: [] })}
       >
-        {name.startsWith('Bug') ? <option value={name}>{name}</option> : null}
+        {handModels.some((model) => model.name === name) ? null : <option value={name}>{name}</option>}
         {handModels.map((model) => (
           <option key={model.name} value={model.name}>
             {model.title}
@@ -67,7 +88,13 @@ export function HandView({ modes, place, onPlace }: HandViewProps) {
           {modes}
           {models}
         </section>
-        <p className="empty">{loaded.kind === 'failed' ? loaded.message : 'The model is loaded…'}</p>
+        {loaded.kind === 'failed' ? (
+          <p className="empty" role="alert" data-testid="unknown-model">
+            {loaded.message}
+          </p>
+        ) : (
+          <p className="empty">The model is loaded…</p>
+        )}
       </div>
     );
   return (

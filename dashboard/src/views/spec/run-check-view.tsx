@@ -121,8 +121,16 @@ function State({
 }) {
   const { state, title, events } = checked;
   return (
-    <div className="spec-verdict" data-testid="verdict" data-state={state.kind} aria-live="polite">
-      <h3>{title}</h3>
+    <div
+      className="spec-verdict"
+      tabIndex={0}
+      role="region"
+      aria-label="Verdict"
+      data-testid="verdict"
+      data-state={state.kind}
+      aria-live="polite"
+    >
+      <h2>{title}</h2>
       <p className="quiet num">{formatCount(events.length)} events are held</p>
       {state.kind === 'running' ? (
         <>

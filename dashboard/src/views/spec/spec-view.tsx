@@ -1,6 +1,7 @@
 /** The specification beside what breaks it: counterexamples of bug models, and the run of the page up to where it is refused, step by step with the text of each step. */
 import { Segmented } from '../../components/segmented.tsx';
 import type { ListedCounterexample } from '../../spec/counterexample.ts';
+import { closest, unknown } from '../../model/address-problem.ts';
 import { listedCounterexamples } from '../../spec/spec-files.ts';
 import { CounterexampleView } from './counterexample-view.tsx';
 import { HandView } from './hand-view.tsx';
@@ -38,13 +39,24 @@ export default function SpecView({ onLab }: SpecViewProps) {
   if (listed.kind === 'loading') return <p className="empty">The counterexamples are loaded…</p>;
   if (listed.kind === 'failed')
     return <p className="empty">{`The counterexamples cannot be loaded: ${listed.message}`}</p>;
-  const chosen = listed.value.find(({ name }) => name === place.model) ?? firstOf(listed.value);
+  const asked = listed.value.find(({ name }) => name === place.model) ?? null;
+  const chosen = asked ?? firstOf(listed.value);
   const step = chosen.name === place.model ? place.step : 0;
   const stand = (name: string, at: number): void => go({ mode: 'bugs', model: name, step: at, walk: [] });
   return (
     <div className="spec" data-testid="spec">
       <ModelList
-        modes={modes}
+        modes={
+          <>
+            {modes}
+            {place.model === null || asked !== null ? null : (
+              <p className="spec-problem spec-unknown" role="alert" data-testid="unknown-model">
+                {unknown('counterexample', place.model, closest(place.model, namesOf(listed.value), 4))}{' '}
+                Another one is shown.
+              </p>
+            )}
+          </>
+        }
         listed={listed.value}
         chosen={chosen.name}
         onChoose={(name) => stand(name, 0)}
@@ -58,6 +70,10 @@ export default function SpecView({ onLab }: SpecViewProps) {
       />
     </div>
   );
+}
+
+function namesOf(listed: readonly ListedCounterexample[]): readonly string[] {
+  return listed.map(({ name }) => name);
 }
 
 /** One that says much in few steps. */

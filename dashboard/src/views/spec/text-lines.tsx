@@ -13,7 +13,11 @@ interface TextLinesProps {
 export function TextLines({ text, lit = null, only }: TextLinesProps) {
   const lines = useMemo(() => tokensIn(text).map((tokens, index) => ({ number: index + 1, tokens })), [text]);
   return (
-    <pre className="spec-lines mono">
+    <pre
+      className="spec-lines mono"
+      // Alone it scrolls by itself.
+      {...(only !== undefined && { tabIndex: 0, role: 'region', 'aria-label': 'A part of the text' })}
+    >
       {lines.slice((only?.first ?? 1) - 1, only?.last).map(({ number, tokens }) => (
         <Line
           key={number}

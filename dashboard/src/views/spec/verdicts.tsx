@@ -32,10 +32,10 @@ function Layer({
   const tone = { refused: 'bad', notJudged: 'warn', accepted: 'good' }[outcome];
   return (
     <section className="spec-layer" data-testid={`verdict-${module}`} data-outcome={outcome}>
-      <h4>
+      <h3>
         <span className="dot" data-tone={tone} aria-hidden="true" />
         <span className="mono">{module}</span>
-      </h4>
+      </h3>
       {outcome === 'accepted' ? (
         <p>Accepted: each of {formatCount(accepted)} events is a step that it allows.</p>
       ) : null}

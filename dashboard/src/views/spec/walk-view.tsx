@@ -69,7 +69,13 @@ export function WalkView({
         {head}
         <ModuleText text={text} place={step.place} />
       </section>
-      <section className="spec-state" aria-label="The state behind the step" data-testid="spec-state">
+      <section
+        className="spec-state"
+        aria-label="The state behind the step"
+        tabIndex={0}
+        role="region"
+        data-testid="spec-state"
+      >
         {outcome}
         <StatePanel step={step} before={walk[at - 1] ?? null} />
       </section>
