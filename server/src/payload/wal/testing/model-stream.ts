@@ -67,9 +67,10 @@ export class ModelStream implements WalStream {
     const { primary, random } = this.options;
     const pieces: Buffer[] = [];
     do {
-      const end = this.endOfPiece(primary.writer.syncedTo);
-      pieces.push(primary.readWal(this.sent, end - this.sent));
-      this.sent = end;
+      const piece = primary.readWal(this.sent, this.endOfPiece(primary.writer.syncedTo) - this.sent);
+      pieces.push(piece);
+      // A file is read to its end at most, which is one of a page, too.
+      this.sent = (this.sent + piece.length) as Lsn;
     } while (this.sent < primary.writer.syncedTo && random.chance(0.5));
     return pieces;
   }
