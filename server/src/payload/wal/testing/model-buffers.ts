@@ -19,7 +19,9 @@ export class ModelBuffers {
   readonly prepared: Map<string, bigint>;
   private readonly disk: ModelDisk;
   private readonly pages: Map<string, Page>;
-  private readonly outcomes: Map<bigint, { readonly outcome: Outcome; readonly lsn: Lsn }>;
+  private readonly outcomes: Map<bigint, Outcome>;
+  /** Of which the disk knows nothing yet: where the records end that say them. */
+  private readonly unwritten = new Map<bigint, Lsn>();
   private readonly dirty = new Set<string>();
   /** Of the list of all commits: numbers of its pages. */
   private readonly commitsPages: number[];
@@ -37,7 +39,7 @@ export class ModelBuffers {
       .map((key) => Number(key.slice(commitsPrefix.length)))
       .toSorted((one, other) => one - other);
     this.prepared = new Map(disk.prepared);
-    this.outcomes = new Map([...disk.outcomes].map(([xid, outcome]) => [xid, { outcome, lsn: 0 as Lsn }]));
+    this.outcomes = new Map(disk.outcomes);
   }
 
   /** `end`: of the record that says so. */
@@ -80,7 +82,8 @@ export class ModelBuffers {
 
   private end(xid: bigint, outcome: Outcome, lsn: Lsn): void {
     this.running.delete(xid);
-    this.outcomes.set(xid, { outcome, lsn });
+    this.outcomes.set(xid, outcome);
+    this.unwritten.set(xid, lsn);
     if (outcome !== 'committed') return;
     const number = Math.floor(lsn / commitsPageBytes);
     const page = `${commitsPrefix}${number}`;
@@ -119,7 +122,7 @@ export class ModelBuffers {
 
   /** Of a transaction that has ended by a record that was replayed or written. */
   outcomeOf(xid: bigint): Outcome | null {
-    return this.outcomes.get(xid)?.outcome ?? null;
+    return this.outcomes.get(xid) ?? null;
   }
 
   get endedTransactions(): number {
@@ -163,9 +166,7 @@ export class ModelBuffers {
       const page = this.pages.get(key)!;
       if (page.lsn <= syncedTo && random.chance(0.5)) this.putPage(key, page);
     }
-    for (const [xid, { outcome, lsn }] of this.outcomes) {
-      if (lsn !== 0 && lsn <= syncedTo && random.chance(0.5)) this.putOutcome(xid, outcome);
-    }
+    for (const [xid, lsn] of this.unwritten) if (lsn <= syncedTo && random.chance(0.5)) this.putOutcome(xid);
   }
 
   /**
@@ -173,11 +174,11 @@ export class ModelBuffers {
    */
   capture(): () => void {
     const pages = [...this.dirty].map((key) => [key, this.pages.get(key)!] as const);
-    const outcomes = [...this.outcomes].filter(([, { lsn }]) => lsn !== 0);
+    const outcomes = [...this.unwritten.keys()];
     const prepared = new Map(this.prepared);
     return () => {
       for (const [key, page] of pages) this.putPage(key, page);
-      for (const [xid, { outcome }] of outcomes) this.putOutcome(xid, outcome);
+      for (const xid of outcomes) this.putOutcome(xid);
       this.disk.prepared = prepared;
     };
   }
@@ -190,8 +191,8 @@ export class ModelBuffers {
       this.disk.control = { ...control, mustReach: page.lsn };
   }
 
-  private putOutcome(xid: bigint, outcome: Outcome): void {
-    this.disk.outcomes.set(xid, outcome);
-    this.outcomes.set(xid, { outcome, lsn: 0 as Lsn });
+  private putOutcome(xid: bigint): void {
+    this.disk.outcomes.set(xid, this.outcomes.get(xid)!);
+    this.unwritten.delete(xid);
   }
 }
