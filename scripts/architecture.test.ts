@@ -77,6 +77,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'server/src',
     'harness/groups',
     'harness/nemesis/mutate.ts',
+    // What every report says and shows.
+    'harness/bench',
     'npm:',
     'node:',
   ],

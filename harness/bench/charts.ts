@@ -84,3 +84,39 @@ export function barChart({ file, title, says, unit, labels, series }: Bars): Cha
   };
   return { file, title, says, svg: render(option, 120 + 18 * labels.length * (series.length + 0.6)) };
 }
+
+export interface Lines {
+  readonly file: string;
+  readonly title: string;
+  readonly says: string;
+  /** What the axes show, with units. */
+  readonly x: string;
+  readonly y: string;
+  readonly series: readonly {
+    readonly name: string;
+    readonly points: readonly (readonly [number, number])[];
+  }[];
+}
+
+const linesHeight = 320;
+
+/** From 0 on, so that what is flat looks flat. */
+export function lineChart({ file, title, says, x, y, series }: Lines): Chart {
+  const option: Option = {
+    ...frame(
+      series.map(({ name }) => name),
+      [y, '0000'],
+    ),
+    xAxis: { type: 'value', min: 0, name: x, ...axis },
+    yAxis: { type: 'value', min: 0, name: y, ...axis, nameGap: 40 },
+    series: series.map(({ name, points }, index) => ({
+      type: 'line',
+      name,
+      showSymbol: false,
+      lineStyle: { color: shades[index % shades.length]!, width: 2 },
+      itemStyle: { color: shades[index % shades.length]! },
+      data: points.map(([at, value]) => [at, Math.round(value * 10) / 10]),
+    })),
+  };
+  return { file, title, says, svg: render(option, linesHeight) };
+}
