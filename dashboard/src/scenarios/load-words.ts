@@ -1,5 +1,6 @@
 /** What the load's clients were told between two moments, and what of that is missing: in words, and only what was seen. Pure. */
 import type { Seen } from './seen.ts';
+import { listed } from './words.ts';
 
 /** Null: no load tells. */
 export function answeredBetween(before: Seen, after: Seen): number | null {
@@ -7,15 +8,17 @@ export function answeredBetween(before: Seen, after: Seen): number | null {
   return Math.max(0, after.load.counts.acknowledged - before.load.counts.acknowledged);
 }
 
-/** Of the writes that clients were told of: whether some are missing at a replica that was looked at. */
-export function spellKept({ load }: Seen): string {
+/** Of the writes that clients were told of: whether some are missing, as far as replicas were looked through behind `sinceMs`. */
+export function spellKept({ load, atMs }: Seen, sinceMs: number): string {
   if (load === null) return 'Whether a client was told of any of it is not seen here: no load runs.';
   const { acknowledged } = load.counts;
   if (load.lost > 0) return `Of ${acknowledged} writes that clients were told of, ${load.lost} are missing.`;
-  const at = load.replicas.filter(({ checkedAgoMs }) => checkedAgoMs !== null);
-  return at.length === 0
-    ? 'Whether a client was told of any of it is not known: nobody has looked for what was acknowledged yet.'
-    : `Of ${acknowledged} writes that clients were told of, none was missed so far.`;
+  const looked = load.replicas
+    .filter(({ checkedAgoMs }) => checkedAgoMs !== null && atMs - checkedAgoMs > sinceMs)
+    .map(({ id }) => id);
+  return looked.length === 0
+    ? 'Whether a client was told of any of it is not known yet: nobody has looked for what was acknowledged since.'
+    : `All writes that clients had been told of were looked for since at ${listed(looked)}, and are there.`;
 }
 
 /** What reads between two moments have shown. */

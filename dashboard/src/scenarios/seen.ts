@@ -22,6 +22,8 @@ export interface Seen {
   readonly events: readonly Noted[];
   /** Who was seen to lead and serve while another one did so in a higher ballot. */
   readonly rivals: readonly Rival[];
+  /** When each replica told its newest event, by the events' own clock, microseconds; by what it is called without its life. */
+  readonly lastWords: ReadonlyMap<string, number>;
   /** The first event of the run that was not looked at yet. */
   readonly nextEvent: number;
 }
@@ -79,6 +81,7 @@ export function beginSeeing(state: DashboardState, atMs: number): Seen | null {
     ...groupIn(state, cluster, atMs),
     events: [],
     rivals: [],
+    lastWords: new Map(),
     nextEvent: trace.firstIndex + trace.events.length,
   };
 }
@@ -86,17 +89,26 @@ export function beginSeeing(state: DashboardState, atMs: number): Seen | null {
 /** `state`: the run's, later. */
 export function seeOn(seen: Seen, state: DashboardState, atMs: number): Seen {
   const { cluster, trace } = state;
-  const fresh = trace.events
-    .slice(Math.max(0, seen.nextEvent - trace.firstIndex))
-    .filter(({ name }) => notable.has(name))
-    .map((event) => ({ atMs, event }));
+  const told = trace.events.slice(Math.max(0, seen.nextEvent - trace.firstIndex));
+  const fresh = told.filter(({ name }) => notable.has(name)).map((event) => ({ atMs, event }));
   const events = fresh.length === 0 ? seen.events : [...seen.events, ...fresh].slice(-notedMax);
   return {
     ...groupIn(state, cluster ?? seen.cluster, atMs),
     events,
     rivals: rivalsOn(seen.rivals, cluster ?? seen.cluster, atMs),
+    lastWords: wordsOn(seen.lastWords, told),
     nextEvent: trace.firstIndex + trace.events.length,
   };
+}
+
+function wordsOn(before: Seen['lastWords'], told: readonly TraceEvent[]): Seen['lastWords'] {
+  if (told.length === 0) return before;
+  const words = new Map(before);
+  for (const { replica, atUs } of told) {
+    const id = replicaOf(replica);
+    words.set(id, Math.max(atUs, words.get(id) ?? 0));
+  }
+  return words;
 }
 
 function rivalsOn(before: readonly Rival[], cluster: ClusterStatus, atMs: number): readonly Rival[] {

@@ -11,12 +11,13 @@ const LOOPBACK = '127.0.0.1';
 const MIB = 1024 * 1024;
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
 
-const name = z
+/** Of a replica, as whoever asks for one writes it. */
+export const replicaName = z
   .string()
   .regex(NAME)
   .describe('a name of at most 32 letters, digits, "_" or "-", a letter first');
-const replicaId = name.transform((text) => text as ReplicaId);
-const groupId = name.transform((text) => text as GroupId);
+const replicaId = replicaName.transform((text) => text as ReplicaId);
+const groupId = replicaName.transform((text) => text as GroupId);
 const port = z.int().min(1).max(65_535);
 const host = z.string().min(1).max(255);
 const ms = z.int().min(1).max(3_600_000);

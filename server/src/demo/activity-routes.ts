@@ -5,7 +5,8 @@ import { checkShape, requestText } from '../shapes/check-shape.ts';
 import type { ActivityReader } from './activity.ts';
 import type { Supervisor } from './supervisor.ts';
 
-const endBody = z.strictObject({ pid: z.int().min(1), how: z.enum(['cancel', 'terminate']) });
+/** PostgreSQL's own numbers are of 32 bits. */
+const endBody = z.strictObject({ pid: z.int32().min(1), how: z.enum(['cancel', 'terminate']) });
 
 export interface ActivityRoutes {
   readonly read: RequestHandler;

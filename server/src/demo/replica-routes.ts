@@ -2,13 +2,14 @@
 import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import type { ReplicaChanged } from '../api/replica-changes.ts';
+import { replicaName } from '../config/config-schema.ts';
 import { checkShape, requestText } from '../shapes/check-shape.ts';
 import type { DemoBackups } from './demo-backups.ts';
 import type { ReplicaChanges } from './replica-changes.ts';
 
 const changeBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('add') }),
-  z.strictObject({ action: z.enum(['remove', 'replace']), replica: z.string().max(64) }),
+  z.strictObject({ action: z.enum(['remove', 'replace']), replica: replicaName }),
 ]);
 
 const notHere = refusal(

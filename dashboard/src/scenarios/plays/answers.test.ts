@@ -9,6 +9,7 @@ import type { Told } from '../scenario.ts';
 import { beginSeeing, type Seen, seeOn } from '../seen.ts';
 import { duel } from './duel.ts';
 import { frozenLeader } from './frozen-leader.ts';
+import { leaderDies } from './leader-dies.ts';
 import { oneWayCut } from './one-way-cut.ts';
 import { unchosenWal } from './unchosen-wal.ts';
 import { wipedMajority } from './wiped-majority.ts';
@@ -56,6 +57,33 @@ function looks(...all: readonly Look[]): readonly Seen[] {
 function told(seen: readonly Seen[], begins: readonly Seen[] = seen): Told {
   return { start: seen[0]!, begins, ends: seen.slice(1), now: seen.at(-1)! };
 }
+
+describe('a leader that dies', () => {
+  const died = [one('r1', { process: 'stopped' }), leads('r2', 2), one('r3')];
+  const stopped = [one('r1', { process: 'stopped' }), one('r2'), one('r3')];
+  const served = consensus({ replica: 'r2', seq: 9 }, { name: 'Serve', atUs: 3_400_000 });
+  const last = (atUs: number): TraceEvent =>
+    consensus({ replica: 'r1', seq: 8 }, { name: 'StartElection', atUs });
+  const caption = (begin: readonly TraceEvent[], events: readonly TraceEvent[]): string =>
+    leaderDies.chapters[1]!.caption(
+      told(
+        looks(
+          { replicas: start },
+          { replicas: stopped, events: begin },
+          // Whoever reads takes a while.
+          { replicas: stopped },
+          { replicas: stopped },
+          { replicas: died, events },
+        ),
+      ),
+    );
+
+  it('was silent from its last word until the next one served, however long a reader looked at that', () => {
+    expect(caption([last(2_550_000)], [served])).toMatch(/^0\.9 s behind the last word of r1, r2 led\./);
+    expect(caption([], [served])).toMatch(/^r2 leads now\./);
+    expect(caption([last(2_550_000)], [])).toMatch(/^r2 leads now\./);
+  });
+});
 
 describe('a frozen leader', () => {
   const twice = [leads('r1', 1), leads('r2', 2), one('r3')];
@@ -138,7 +166,13 @@ describe('WAL that is not chosen', () => {
   });
 
   it('was told of to clients, if writes of theirs are missing', () => {
-    expect(unchosenWal.answer(ends(0, [parted])).happened).toContain('none was missed so far');
+    expect(unchosenWal.answer(ends(0, [parted])).happened).toContain(
+      'All writes that clients had been told of were looked for since at r2, and are there.',
+    );
+    const early = { ...load, replicas: [{ ...load.replicas[0]!, checkedAgoMs: 1_500 }] };
+    expect(unchosenWal.answer(ends(0, [parted], early)).happened).toContain(
+      'nobody has looked for what was acknowledged since',
+    );
     const lost = { ...load, lost: 2 };
     expect(unchosenWal.answer(ends(0, [parted], lost)).happened).toContain(
       'Of 90 writes that clients were told of, 2 are missing.',

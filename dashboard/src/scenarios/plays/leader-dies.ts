@@ -27,6 +27,15 @@ function electionOf(told: Told): string {
   return `${next.id} was the first to ask, in ballot ${formatBallot(next.ballot)}, and ${granted} promised to answer no lower one.`;
 }
 
+/** By what both have told of themselves, however long a reader looked at the chapter before. */
+function silenceUntil({ start, now }: Told, next: string): string {
+  const { leader } = rolesOf(start);
+  const lastUs = now.lastWords.get(leader);
+  const served = eventsIn(now, 'Serve', { of: next, afterMs: start.atMs }).at(-1);
+  if (lastUs === undefined || served === undefined || served.atUs <= lastUs) return `${next} leads now.`;
+  return `${seconds((served.atUs - lastUs) / 1000)} behind the last word of ${leader}, ${next} led.`;
+}
+
 export const leaderDies: Scenario = {
   id: 'leader-dies',
   name: 'The leader dies',
@@ -75,8 +84,7 @@ export const leaderDies: Scenario = {
       caption(told) {
         const { leader } = rolesOf(told.start);
         const next = successorIn(told)!;
-        const silentMs = told.now.atMs - told.ends[0]!.atMs;
-        return `About ${seconds(silentMs)} later ${next} leads. ${electionOf(told)} Their promises told it of all that ${leader} may have had chosen: that was proposed again in the new ballot before ${next} let clients in.`;
+        return `${silenceUntil(told, next)} ${electionOf(told)} Their promises told it of all that ${leader} may have had chosen: that was proposed again in the new ballot before ${next} let clients in.`;
       },
       ifMissed:
         'A majority must be up and reach each other: look at the stage for a second replica that is down or cut off. Waiting longer may do, too.',

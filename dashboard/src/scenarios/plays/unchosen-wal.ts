@@ -110,7 +110,7 @@ export const unchosenWal: Scenario = {
         const status = statusIn(told.now, leader)!;
         return copy === undefined
           ? `${leader} is ${status.role} on timeline ${status.wal?.timeline ?? '–'}, with the database that it had.`
-          : `${leader} took from ${copy.source} the blocks that differ, as of slot ${copy.slot}, and is ${status.role} on timeline ${status.wal?.timeline ?? '–'} now. What it had written alone is gone. ${spellKept(told.now)}`;
+          : `${leader} took from ${copy.source} the blocks that differ, as of slot ${copy.slot}, and is ${status.role} on timeline ${status.wal?.timeline ?? '–'} now. What it had written alone is gone. ${spellKept(told.now, told.ends[2]!.atMs)}`;
       },
       ifMissed: 'A copy takes as long as the database is large: wait longer.',
       rule: { module: 'OrderedApply', name: 'EndCopy' },
@@ -124,7 +124,7 @@ export const unchosenWal: Scenario = {
     const fate = fateOf(last);
     return {
       choice: fate,
-      happened: `${happenedTo(leader, fate)} ${spellKept(last.now)}`,
+      happened: `${happenedTo(leader, fate)} ${spellKept(last.now, told.ends[2]!.atMs)}`,
       why: `What is committed is what a majority has voted for, and not what is in a PostgreSQL. A commit returns to its client only when that is so; so WAL that no majority voted for was promised to nobody, and giving it up breaks no word. To keep it would make one database differ from the others for ever.`,
       rule: { module: 'OrderedApply', name: 'AnsweredIsChosen' },
     };
