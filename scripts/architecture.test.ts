@@ -107,6 +107,20 @@ const importersOf: Readonly<Record<string, readonly string[]>> = {
   'server/src/cli': ['server/src/cli', 'server/src/main', 'server/src/demo'],
 };
 
+/** Of the page: what is known, where it goes and how it is said, apart from what draws it. */
+const belowViews = [
+  'model',
+  'layout',
+  'glossary',
+  'present',
+  'run',
+  'live',
+  'scenarios',
+  'timeline',
+  'stage',
+  'compare',
+] as const;
+
 function sources(folder: string): string[] {
   return readdirSync(join(root, folder)).flatMap((name) => {
     const path = `${folder}/${name}`;
@@ -202,6 +216,17 @@ describe('imports', () => {
       .filter((importer) => !by.includes(importer))
       .flatMap((importer) => sources(importer))
       .filter((file) => importsOf(file).some(({ target }) => isIn(target, folder)));
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(belowViews)('dashboard/src/%s takes nothing of what is drawn', (folder) => {
+    const drawn = ['dashboard/src/components', 'dashboard/src/views'];
+    const files = sources(`dashboard/src/${folder}`);
+    const wrong = files.flatMap((file) =>
+      importsOf(file)
+        .filter(({ target }) => drawn.some((of) => isIn(target, of)))
+        .map(({ target }) => `${file} imports ${target}`),
+    );
     expect(wrong).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Every view fits every width: nothing scrolls sideways or sticks out, and the page's head stays low. */
+/** Every view fits every width: nothing scrolls sideways or sticks out, the page's head stays low, and what opens over the stage hides no replica. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openLabSite, type LabSite } from './testing/lab-site.ts';
@@ -43,3 +43,27 @@ describe.each(['lab', 'compare', 'spec', 'operator'] as const)('%s', (view) => {
     await page.close();
   }, 60_000);
 });
+
+it('what is said of a replica hides neither another one nor the time controls', async () => {
+  const page = await site.browser.newPage({ viewport: { width: 1_440, height: 900 } });
+  await page.goto(`${site.url}/#sim?seed=3&replicas=5`);
+  const boxOf = async (id: string) => (await page.getByTestId(id).boundingBox())!;
+  const ids = ['r1', 'r2', 'r3', 'r4', 'r5'];
+  await page.getByTestId('node-r5').waitFor();
+  for (const id of ids) {
+    await page.getByTestId(`node-${id}`).press('Enter');
+    await page.locator('.lab-popover-placed').waitFor();
+    const said = await boxOf('replica-popover');
+    const hidden: string[] = [];
+    for (const other of [...ids.filter((one) => one !== id).map((one) => `node-${one}`), 'play-pause']) {
+      const box = await boxOf(other);
+      const wide = Math.min(box.x + box.width, said.x + said.width) - Math.max(box.x, said.x);
+      const high = Math.min(box.y + box.height, said.y + said.height) - Math.max(box.y, said.y);
+      if (wide > 0 && high > 0) hidden.push(other);
+    }
+    expect([id, ...hidden]).toEqual([id]);
+    await page.keyboard.press('Escape');
+    await page.getByTestId('replica-popover').waitFor({ state: 'detached' });
+  }
+  await page.close();
+}, 40_000);

@@ -19,7 +19,12 @@ export function ReplicaName({ id, ids }: ReplicaNameProps) {
   return (
     <>
       <span className="swatch" style={{ background: replicaColor(ids, id) }} aria-hidden="true" />
-      <span className="mono">{id}</span>
+      <span
+        className="mono"
+        title={replicaOf(id) === id ? undefined : `${id}: an incarnation of ${replicaOf(id)}`}
+      >
+        {id}
+      </span>
     </>
   );
 }

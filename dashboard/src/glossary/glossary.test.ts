@@ -53,6 +53,12 @@ describe('words in a text', () => {
     ]);
   });
 
+  it('are names of incarnations, too, which are explained once', () => {
+    const explained = piecesOf('r2.2 learns: r2.2 is another incarnation, of WAL 0/3.2.', ['incarnation']);
+    expect(explained.filter(({ word }) => word !== null)).toEqual([{ text: 'r2.2', word: 'incarnation' }]);
+    expect(piecesOf('r2.2', ['ballot'])).toEqual([{ text: 'r2.2', word: null }]);
+  });
+
   it('are whole words', () => {
     expect(piecesOf('revote, voted', ['vote'])).toEqual([{ text: 'revote, voted', word: null }]);
   });

@@ -40,15 +40,20 @@ export interface Piece {
   readonly word: string | null;
 }
 
-/** The first time that each of these words stands in the text, also in the plural, is a piece of its own. */
+/** `r2.2`: a name that says what it is by its form. */
+const incarnationNames = 'r\\d+\\.\\d+';
+
+/** The first time that each of these words stands in the text, also in the plural, is a piece of its own; the first name of an incarnation is that word, too. */
 export function piecesOf(text: string, words: readonly string[]): readonly Piece[] {
   const left = new Set(words.map((word) => word.toLowerCase()));
-  const longestFirst = [...left].toSorted((one, other) => other.length - one.length);
-  if (longestFirst.length === 0) return [{ text, word: null }];
+  const patterns = [...left].toSorted((one, other) => other.length - one.length);
+  if (patterns.length === 0) return [{ text, word: null }];
+  if (left.has('incarnation')) patterns.push(incarnationNames);
   const pieces: Piece[] = [];
   let from = 0;
-  for (const found of text.matchAll(new RegExp(`\\b(${longestFirst.join('|')})(s?)\\b`, 'gi'))) {
-    const word = found[1]!.toLowerCase();
+  for (const found of text.matchAll(new RegExp(`\\b(${patterns.join('|')})(s?)\\b`, 'gi'))) {
+    const said = found[1]!.toLowerCase();
+    const word = /\d/.test(said) ? 'incarnation' : said;
     if (!left.delete(word)) continue;
     if (found.index > from) pieces.push({ text: text.slice(from, found.index), word: null });
     pieces.push({ text: found[0], word });

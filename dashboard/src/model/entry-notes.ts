@@ -6,7 +6,7 @@
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import type { OperationWord, ShownSession } from '../../../server/src/api/wal-summary.ts';
 import type { Ballot, EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
-import { formatBytes } from '../components/format.ts';
+import { formatBytes } from './format.ts';
 import { formatBallot } from './cluster-view.ts';
 import { describeOperation } from './operation-text.ts';
 import { unreachable } from './unreachable.ts';

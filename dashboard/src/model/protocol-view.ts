@@ -1,6 +1,6 @@
 /** What is particular to the protocol that a cluster runs, in words and figures for a reader. Pure. */
 import type { ClusterStatus, ProtocolStatus, ReplicaStatus } from '../../../server/src/api/status.ts';
-import { formatCount } from '../components/format.ts';
+import { formatCount } from './format.ts';
 import { formatBallot } from './cluster-view.ts';
 
 export interface ProtocolFact {

@@ -2,7 +2,7 @@
  * A recovery as steps that a reader can follow: which there are, which one it is at, and how far that one is. Pure reading of one status.
  */
 import type { RecoveryProgress, ReplicaStatus } from '../../../server/src/api/status.ts';
-import { formatBytes, formatCount } from '../components/format.ts';
+import { formatBytes, formatCount } from './format.ts';
 import { memberRole } from './members-view.ts';
 
 export type StepName = 'joining' | 'copying' | 'starting' | 'catchingUp' | 'voting';

@@ -7,7 +7,7 @@ import type {
   TransactionEndKind,
   WalChange,
 } from '../../../server/src/api/wal-summary.ts';
-import { formatBytes, formatCount } from '../components/format.ts';
+import { formatBytes, formatCount } from './format.ts';
 import { formatBallot } from './cluster-view.ts';
 import { unreachable } from './unreachable.ts';
 

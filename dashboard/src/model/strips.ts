@@ -1,6 +1,6 @@
 /** The replicas' logs side by side, ready to draw: each one's pointers, and its cell for any slot. */
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
-import { formatCount } from '../components/format.ts';
+import { formatCount } from './format.ts';
 import type { EntryLabel } from '../../../server/src/multipaxos/types/names.ts';
 import { cellAt, emptyLog, pointersOf } from './replica-log.ts';
 import type { Cell, LogPointers } from './replica-log.ts';

@@ -1,6 +1,6 @@
 /** What an event of the layer `apply` says, in one line: what happens to WAL, to a replica's database, and to a client in doubt. Pure. */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { formatBytes } from '../components/format.ts';
+import { formatBytes } from './format.ts';
 import { formatBallot } from './cluster-view.ts';
 import { unreachable } from './unreachable.ts';
 import { formatLsn } from './wal-position.ts';

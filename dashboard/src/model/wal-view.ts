@@ -1,6 +1,6 @@
 /** What a replica's PostgreSQL is and how far its WAL is, in words and figures for a reader. Pure reading of one status. */
 import type { WalStatus } from '../../../server/src/api/status.ts';
-import { formatBytes } from '../components/format.ts';
+import { formatBytes } from './format.ts';
 import { parseLsn } from './wal-position.ts';
 
 export interface WalView {

@@ -166,7 +166,8 @@ function drawReplica(brush: Brush, scene: Scene, palette: Palette, look: Look): 
   brush.arc(at.x, at.y, radius, 0, 2 * Math.PI);
   brush.fillStyle = isFilled ? color : look.liveness === 'down' ? colors.bg : colors.surface;
   brush.fill();
-  brush.lineWidth = Math.max(3, radius / 10);
+  // Who does not count has a thin rim.
+  brush.lineWidth = look.counts ? Math.max(3, radius / 10) : 1.5;
   brush.strokeStyle = color;
   brush.globalAlpha = look.liveness === 'down' ? 0.45 : look.liveness === 'silent' ? 0.7 : 1;
   brush.setLineDash(look.liveness === 'down' ? [3, 8] : look.liveness === 'silent' ? [10, 6] : []);

@@ -5,8 +5,9 @@
  */
 import type { ClusterReplica, ClusterStatus } from '../../../server/src/api/status.ts';
 import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
-import { formatCount } from '../components/format.ts';
+import { formatCount } from '../model/format.ts';
 import { formatBallot, freshStatus, leads, roleOf, type ShownRole } from '../model/cluster-view.ts';
+import { standingOf } from '../model/standing.ts';
 
 /** `asleep`: frozen. `silent`: it runs, and has said nothing for a while. */
 export type Liveness = 'up' | 'asleep' | 'silent' | 'down';
@@ -18,6 +19,8 @@ export interface Look {
   readonly role: ShownRole;
   readonly isLeading: boolean;
   readonly liveness: Liveness;
+  /** Its vote counts. */
+  readonly counts: boolean;
   /** In words: what it is, how far, and what its PostgreSQL is. */
   readonly roleText: string;
   readonly ballotText: string;
@@ -30,12 +33,6 @@ export interface Look {
   readonly copiesFrom: string | null;
 }
 
-const roleTexts: Readonly<Partial<Record<ShownRole, string>>> = {
-  paused: 'frozen',
-  unknown: 'silent',
-  deposed: 'leads, it thinks',
-};
-
 export function looksOf(cluster: ClusterStatus, leader: string | null): readonly Look[] {
   return cluster.replicas.map((replica) => lookOf(replica, leader));
 }
@@ -44,13 +41,15 @@ function lookOf(replica: ClusterReplica, leader: string | null): Look {
   const { id, status } = replica;
   const role = roleOf(replica, leader);
   const recovery = freshStatus(replica)?.recovery ?? null;
+  const { text, counts, incarnation } = standingOf(replica, leader);
   return {
     id,
     ballot: status === null || status.ballot.round === 0 ? null : status.ballot,
     role,
     isLeading: leads(role) || role === 'deposed',
     liveness: livenessOf(replica),
-    roleText: roleTexts[role] ?? role,
+    counts,
+    roleText: incarnation === null ? text : `${text} · ${incarnation}`,
     ballotText: status === null ? '–' : formatBallot(status.ballot),
     slotText: status === null ? 'no log' : `slot ${formatCount(status.commitPoint)}`,
     ...databaseOf(replica),

@@ -2,7 +2,7 @@
 import { memo, useMemo, useState } from 'react';
 import type uPlot from 'uplot';
 import { Chart } from '../components/chart.tsx';
-import { formatMs, formatRate } from '../components/format.ts';
+import { formatMs, formatRate } from '../model/format.ts';
 import { Panel } from '../components/panel.tsx';
 import { useRun } from '../components/run.tsx';
 import { replicaColor } from '../components/replica-name.tsx';

@@ -1,6 +1,6 @@
 /** In the page's head: how many events the checker has held to the specification, and whether it keeps up. Nothing if there is no checker. */
 import type { CheckStatus } from '../../../server/src/api/check.ts';
-import { formatCount, formatMs } from '../components/format.ts';
+import { formatCount, formatMs } from '../model/format.ts';
 import { checkTone, type CheckTone } from '../model/check-view.ts';
 import './check-figure.css';
 

@@ -5,7 +5,7 @@ import { memo, useMemo, useState } from 'react';
 import type { UIEvent } from 'react';
 import type { TraceEvent } from '../../../server/src/api/events.ts';
 import { Button } from '../components/button.tsx';
-import { formatCount } from '../components/format.ts';
+import { formatCount } from '../model/format.ts';
 import { Panel } from '../components/panel.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
 import { rowWindow } from '../layout/row-window.ts';

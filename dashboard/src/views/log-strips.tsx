@@ -7,7 +7,7 @@ import { memo, useRef, useState } from 'react';
 import type { KeyboardEvent, PointerEvent } from 'react';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
-import { formatCount } from '../components/format.ts';
+import { formatCount } from '../model/format.ts';
 import { useSize } from '../components/hooks.ts';
 import { Panel } from '../components/panel.tsx';
 import { Segmented } from '../components/segmented.tsx';

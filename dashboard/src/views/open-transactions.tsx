@@ -1,6 +1,6 @@
-/** The transactions that clients of the leader have open, and which of their commits wait to be chosen. */
+/** The transactions that clients of the leader have open, which of their commits wait to be chosen, and apart from them those that ended a moment ago. */
 import { memo } from 'react';
-import { formatMs } from '../components/format.ts';
+import { formatCount, formatMs } from '../model/format.ts';
 import { Panel } from '../components/panel.tsx';
 import type { RunningTransaction } from '../../../server/src/api/wal-summary.ts';
 import { runningAt } from '../model/running.ts';
@@ -16,29 +16,52 @@ interface OpenTransactionsProps {
 
 export const OpenTransactions = memo(function OpenTransactions({ trace, leader }: OpenTransactionsProps) {
   const { shown, more } = runningAt(trace.running, leader, trace.lastAtUs);
+  const open = shown.filter(({ isOpen }) => isOpen);
+  const ended = shown.filter(({ isOpen }) => !isOpen);
   return (
     <Panel
-      title="Open transactions"
+      title="Transactions"
       className="open-panel"
       note={<span className="quiet">{leader === null ? 'no leader' : `at ${leader}, sampled`}</span>}
     >
-      {shown.length === 0 ? (
+      {leader === null ? (
         <p className="open-none quiet" data-testid="open-transactions" data-count={0}>
-          {leader === null ? 'Nobody leads, so nothing is open.' : 'None was open when last looked.'}
+          Nobody leads, so nothing is open.
         </p>
       ) : (
-        <ul
+        // It is scrolled by the keyboard where it is long.
+        <div
+          role="region"
           className="open-list"
           tabIndex={0}
-          aria-label="Open transactions, and those that ended a moment ago"
+          aria-label="Transactions"
           data-testid="open-transactions"
-          data-count={shown.filter(({ isOpen }) => isOpen).length}
+          data-count={open.length}
         >
-          {shown.map((each) => (
-            <OpenTransaction key={each.transaction.pid} shown={each} />
-          ))}
-          {more > 0 ? <li className="quiet open-more">and {plural(more, 'more transaction')}</li> : null}
-        </ul>
+          <h3>
+            Open <span className="num quiet">{formatCount(open.length + more)}</span>
+          </h3>
+          {open.length === 0 ? (
+            <p className="quiet">None when last looked: most last for moments only.</p>
+          ) : (
+            <ul>
+              {open.map((each) => (
+                <OpenTransaction key={each.transaction.pid} shown={each} />
+              ))}
+              {more > 0 ? <li className="quiet open-more">and {plural(more, 'more transaction')}</li> : null}
+            </ul>
+          )}
+          {ended.length === 0 ? null : (
+            <>
+              <h3>Ended in the last five seconds</h3>
+              <ul>
+                {ended.map((each) => (
+                  <OpenTransaction key={each.transaction.pid} shown={each} />
+                ))}
+              </ul>
+            </>
+          )}
+        </div>
       )}
     </Panel>
   );

@@ -1,8 +1,9 @@
 /** One replica: how it is doing, where its pointers stand, and the buttons that break it. */
 import type { ClusterReplica } from '../../../server/src/api/status.ts';
-import { formatAge, formatBytes, formatCount } from '../components/format.ts';
+import { formatAge, formatBytes, formatCount } from '../model/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { ReplicaName } from '../components/replica-name.tsx';
+import { Term } from '../components/term.tsx';
 import { freshStatus, healthOf, leads, staleMs } from '../model/cluster-view.ts';
 import type { ShownRole } from '../model/cluster-view.ts';
 import { incarnationName } from '../model/incarnation.ts';
@@ -107,12 +108,14 @@ function Life({ replica: { id, status } }: { readonly replica: ClusterReplica })
   if (status === null) return null;
   const role = memberRole(status);
   return (
-    <span className="card-life" title="The incarnation of its log, and whether its vote counts">
+    <span className="card-life">
       <span className="mono" data-testid={`incarnation-${id}`} data-incarnation={status.incarnation}>
-        {status.incarnation === 0 ? 'no incarnation' : incarnationName(id, status.incarnation)}
+        <Term word="incarnation">
+          {status.incarnation === 0 ? 'no incarnation' : incarnationName(id, status.incarnation)}
+        </Term>
       </span>
       <span className="badge" data-tone={role === 'learner' ? 'warn' : 'plain'} data-testid={`member-${id}`}>
-        {role ?? 'no member'}
+        <Term word={role ?? 'member'}>{role ?? 'no member'}</Term>
       </span>
     </span>
   );
@@ -141,10 +144,11 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
   return (
     <dl className="facts num">
       {(status === null ? [] : protocolFacts(status)).map(({ id: fact, name, hint, value }) => (
-        <Fact key={fact} name={name} hint={hint} testId={`${fact}-${id}`} value={value} />
+        <Fact key={fact} name={name} word={name} hint={hint} testId={`${fact}-${id}`} value={value} />
       ))}
       <Fact
         name="Commit point"
+        word="commit point"
         hint={
           status?.protocol.name === 'primary'
             ? 'Everything up to this slot is confirmed by the primary, and may be executed'
@@ -155,6 +159,7 @@ function Facts({ replica, stale }: { readonly replica: ClusterReplica; readonly 
       />
       <Fact
         name="Applied"
+        word="application pointer"
         hint="The application pointer (AP): everything up to this slot is in PostgreSQL"
         testId={`ap-${id}`}
         value={status === null ? '–' : formatCount(status.applicationPointer)}
@@ -207,7 +212,9 @@ function WalFacts({ id, view }: { readonly id: string; readonly view: WalView | 
         </dd>
       </div>
       <div className="fact" title="Where the WAL ends that is known to be chosen">
-        <dt>WAL chosen</dt>
+        <dt>
+          <Term word="WAL">WAL</Term> chosen
+        </dt>
         <dd className="fact-position" data-testid={`wal-chosen-${id}`}>
           {view?.chosen ?? '–'}
         </dd>
@@ -224,15 +231,17 @@ function WalFacts({ id, view }: { readonly id: string; readonly view: WalView | 
 
 interface FactProps {
   readonly name: string;
+  /** Of the glossary, where it has it. */
+  readonly word?: string;
   readonly value: string;
   readonly testId: string;
   readonly hint?: string;
 }
 
-function Fact({ name, value, testId, hint }: FactProps) {
+function Fact({ name, word, value, testId, hint }: FactProps) {
   return (
     <div className="fact" title={hint}>
-      <dt>{name}</dt>
+      <dt>{word === undefined ? name : <Term word={word}>{name}</Term>}</dt>
       <dd data-testid={testId}>{value}</dd>
     </div>
   );

@@ -6,7 +6,7 @@ import type {
   WalChange,
   WalTransaction,
 } from '../../../server/src/api/wal-summary.ts';
-import { formatBytes, formatCount } from '../components/format.ts';
+import { formatBytes, formatCount } from '../model/format.ts';
 import { describeCircumstances, describeOperation } from '../model/operation-text.ts';
 import { statementKey } from '../model/running.ts';
 import type { Running } from '../model/running.ts';

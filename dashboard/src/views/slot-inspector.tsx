@@ -1,6 +1,6 @@
 /** The picked slot: how far each replica is with it, and what it holds, which the server is asked for. */
 import { Button } from '../components/button.tsx';
-import { formatCount } from '../components/format.ts';
+import { formatCount } from '../model/format.ts';
 import { useSlot } from '../components/use-slot.ts';
 import type { SlotLoad } from '../components/use-slot.ts';
 import { formatBallot } from '../model/cluster-view.ts';

@@ -1,5 +1,5 @@
 /** What lies over the strips: the column under the pointer with a note of its entry, and the columns that were picked. */
-import { formatCount } from '../components/format.ts';
+import { formatCount } from '../model/format.ts';
 import type { StripWindow } from '../layout/strip-window.ts';
 import { describeEntry } from '../model/entry-notes.ts';
 import type { SlotRange } from '../model/event-text.ts';

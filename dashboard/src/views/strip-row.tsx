@@ -2,6 +2,7 @@
  * One replica's strip. A state has a shape as well as a colour: ring accepted, diamond chosen, square applied; and where columns are too
  * narrow for shapes, a height: low, middle, full.
  */
+import { Term } from '../components/term.tsx';
 import type { StripWindow } from '../layout/strip-window.ts';
 import type { CellKind } from '../model/replica-log.ts';
 import type { Strip } from '../model/strips.ts';
@@ -101,7 +102,7 @@ export function StripLegend() {
       {legend.map((kind) => (
         <li key={kind}>
           <CellIcon kind={kind} />
-          {kind}
+          <Term word={kind}>{kind}</Term>
         </li>
       ))}
     </ul>

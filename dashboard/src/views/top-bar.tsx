@@ -2,7 +2,7 @@
 import { memo } from 'react';
 import type { ClusterStatus } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
-import { formatCount, formatMs, formatRate } from '../components/format.ts';
+import { formatCount, formatMs, formatRate } from '../model/format.ts';
 import { Segmented } from '../components/segmented.tsx';
 import type { PageView } from '../components/use-view.ts';
 import { Icon } from '../components/icon.tsx';

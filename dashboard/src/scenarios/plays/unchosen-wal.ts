@@ -3,7 +3,7 @@ import { hasCaughtUp, rolesIn, successorIn } from '../roles.ts';
 import type { Scenario, Told } from '../scenario.ts';
 import { eventsIn, lastStatusIn, leaderIn, type Seen, statusIn } from '../seen.ts';
 import { ballotOf, listed } from '../words.ts';
-import { formatBytes } from '../../components/format.ts';
+import { formatBytes } from '../../model/format.ts';
 import { spellKept } from '../load-words.ts';
 
 const unchosenAt = (seen: Seen, id: string): number => lastStatusIn(seen, id)?.wal?.unchosenBytes ?? 0;

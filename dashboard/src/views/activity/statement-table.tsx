@@ -3,7 +3,7 @@ import type { Activity } from '../../../../server/src/api/activity.ts';
 import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { useRequests } from '../../components/run.tsx';
-import { formatBytes, formatCount, formatMs } from '../../components/format.ts';
+import { formatBytes, formatCount, formatMs } from '../../model/format.ts';
 
 interface StatementTableProps {
   readonly told: Activity['statements'];

@@ -1,6 +1,6 @@
 /** The conscience of one of the two worlds, and what there is to say of it: the first write that is lost, by whom it is missed, and the rule that prevents it. */
 import type { LoadStatus } from '../../../../server/src/api/load.ts';
-import { formatCount } from '../../components/format.ts';
+import { formatCount } from '../../model/format.ts';
 import { Terms } from '../../components/term.tsx';
 import { useMoment, useRun, useSelected } from '../../components/run.tsx';
 import { spellFinding } from '../../model/conscience-figures.ts';

@@ -14,7 +14,7 @@ import {
   Switch,
 } from 'react-aria-components';
 import type { LoadAtReplica, LoadSettings, LoadStatus } from '../../../../server/src/api/load.ts';
-import { formatAge, formatCount, formatRate } from '../../components/format.ts';
+import { formatAge, formatCount, formatRate } from '../../model/format.ts';
 import { useRequests, useRun, useSelected } from '../../components/run.tsx';
 import { conscienceOf, spellFinding } from '../../model/conscience-figures.ts';
 import { acknowledgedPerSecond } from '../../model/load-series.ts';

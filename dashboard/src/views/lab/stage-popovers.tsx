@@ -1,16 +1,19 @@
 /** What a replica believes and what can befall it, and what is wrong with a link: beside what was picked on the stage. */
-import { useMemo } from 'react';
+import { type CSSProperties, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { Dialog, Heading, Popover } from 'react-aria-components';
 import type { ClusterReplica, ClusterStatus } from '../../../../server/src/api/status.ts';
-import { formatBytes, formatCount } from '../../components/format.ts';
+import { formatBytes, formatCount } from '../../model/format.ts';
 import { useMoment, useRun } from '../../components/run.tsx';
 import { Term } from '../../components/term.tsx';
 import { Fact } from '../../components/fact.tsx';
 import { ballotCss } from '../../model/ballot-color.ts';
-import { formatBallot, healthOf, isIsolated, messageOf, roleOf } from '../../model/cluster-view.ts';
+import { formatBallot, healthOf, isIsolated, messageOf } from '../../model/cluster-view.ts';
+import { standingOf } from '../../model/standing.ts';
 import { wipeLosesQuorum } from '../../model/members-view.ts';
 import type { SendFault } from '../../run/requests.ts';
 import { spellAge } from '../../stage/draw-stage.ts';
+import type { Point } from '../../layout/ring.ts';
+import type { StageSize } from '../../stage/places.ts';
 import type { Ends } from '../../stage/links.ts';
 import { CardActions } from '../card-actions.tsx';
 import { LinkEditor } from '../link-editor.tsx';
@@ -28,30 +31,79 @@ interface ReplicaPopoverProps {
   readonly replica: ClusterReplica;
   readonly cluster: ClusterStatus;
   readonly leader: string | null;
+  /** Within the stage, for something of that size; null: it does not fit there. */
+  readonly placeFor: (size: StageSize) => Point | null;
   readonly onFault: SendFault;
   readonly onClose: () => void;
 }
 
-export function ReplicaPopover({ stage, replica, cluster, leader, onFault, onClose }: ReplicaPopoverProps) {
+/** Where other replicas stay visible. Found when it is there to be measured, when the stage has another size, and when there is more to say: else nothing moves away under the hand. */
+function usePlaced(anchor: ReturnType<typeof useAnchor>, placeFor: ReplicaPopoverProps['placeFor']) {
+  const [popover, setPopover] = useState<HTMLElement | null>(null);
+  const [style, setStyle] = useState<CSSProperties | null>(null);
+  const latest = useRef(placeFor);
+  useLayoutEffect(() => {
+    latest.current = placeFor;
+  }, [placeFor]);
+  useLayoutEffect(() => {
+    const stage = anchor.current?.closest('.stage');
+    if (popover === null || stage == null) return undefined;
+    const place = (): void => {
+      const at = latest.current({ width: popover.offsetWidth, height: popover.offsetHeight });
+      const box = stage.getBoundingClientRect();
+      setStyle(
+        at === null
+          ? null
+          : ({
+              '--popover-left': `${box.left + at.x}px`,
+              '--popover-top': `${box.top + at.y}px`,
+            } as CSSProperties),
+      );
+    };
+    // A frame later the stage knows its size, too.
+    const sizes = new ResizeObserver(() => requestAnimationFrame(place));
+    sizes.observe(stage);
+    place();
+    return () => sizes.disconnect();
+  }, [anchor, popover]);
+  return { setPopover, style };
+}
+
+export function ReplicaPopover({
+  stage,
+  replica,
+  cluster,
+  leader,
+  placeFor,
+  onFault,
+  onClose,
+}: ReplicaPopoverProps) {
   const anchor = useAnchor(stage, `node-${replica.id}`);
+  const { setPopover, style } = usePlaced(anchor, placeFor);
+  const standing = standingOf(replica, leader);
   const { status } = replica;
   const health = healthOf(replica, leader);
   const message = messageOf(replica, cluster);
   return (
     <Popover
+      key={status === null ? 'silent' : 'told'}
       triggerRef={anchor}
       isOpen
       onOpenChange={(isOpen) => (isOpen ? undefined : onClose())}
       placement="right"
       offset={16}
-      className="lab-popover"
+      ref={setPopover}
+      style={style ?? {}}
+      className={style === null ? 'lab-popover' : 'lab-popover lab-popover-placed'}
     >
       <Dialog className="lab-dialog" data-testid="replica-popover">
         <header className="lab-dialog-head">
           <Heading slot="title" className="mono">
             {replica.id}
           </Heading>
-          <span className="badge">{roleOf(replica, leader)}</span>
+          <span className="badge" data-tone={standing.counts ? 'plain' : 'warn'}>
+            {standing.word === null ? standing.text : <Term word={standing.word}>{standing.text}</Term>}
+          </span>
           <Age replica={replica} />
         </header>
         <p className="lab-health">
@@ -61,7 +113,12 @@ export function ReplicaPopover({ stage, replica, cluster, leader, onFault, onClo
         {message === null ? null : <p className="lab-message">{message}</p>}
         {status === null ? null : (
           <dl className="lab-facts num">
-            <Fact name="Takes for leader">{status.leader ?? 'nobody'}</Fact>
+            {standing.incarnation === null ? null : (
+              <Fact name={<Term word="incarnation">Incarnation</Term>}>
+                <span className="mono">{standing.incarnation}</span>
+              </Fact>
+            )}
+            <Fact name={<Term word="leadership">Takes for leader</Term>}>{status.leader ?? 'nobody'}</Fact>
             <Fact name={<Term word="ballot">Ballot</Term>}>
               <span className="swatch" style={{ background: ballotCss(status.ballot) }} aria-hidden="true" />
               {formatBallot(status.ballot)}

@@ -20,6 +20,7 @@ import { type Ends, linkAt } from '../../stage/links.ts';
 import { looksOf } from '../../stage/looks.ts';
 import { readPalette } from '../../stage/palette.ts';
 import { isAway, type Places, placesOf, regionAt, sidesOf } from '../../stage/places.ts';
+import { popoverPlace } from '../../stage/popover-place.ts';
 import { movedTo, partingRequests, type Regions, regionsOf } from '../../stage/regions.ts';
 import { type Draw, prefersStillness, useCanvas } from '../../stage/use-canvas.ts';
 import type { Picked } from './message-popover.tsx';
@@ -215,6 +216,15 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
           replica={shownReplica}
           cluster={cluster}
           leader={leader}
+          placeFor={(room) =>
+            popoverPlace({
+              stage: { width, height },
+              nodes: new Map([...places.nodes].map(([id, { x, y }]) => [id, { x: x * scale, y: y * scale }])),
+              radius: places.radius * scale,
+              of: shownReplica.id,
+              size: room,
+            })
+          }
           onFault={acts.onFault}
           onClose={() => setReplica(null)}
         />

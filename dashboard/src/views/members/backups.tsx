@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'react';
 import type { BackupsStatus } from '../../../../server/src/api/replica-changes.ts';
 import { Button } from '../../components/button.tsx';
-import { formatBytes } from '../../components/format.ts';
+import { formatBytes } from '../../model/format.ts';
 import { useRequests } from '../../components/run.tsx';
 
 const lookMs = 1000;

@@ -3,6 +3,7 @@ import { memo, useState } from 'react';
 import type { ClusterStatus, VerifyResult } from '../../../../server/src/api/status.ts';
 import { Button } from '../../components/button.tsx';
 import { Panel } from '../../components/panel.tsx';
+import { Term } from '../../components/term.tsx';
 import { ReplicaName } from '../../components/replica-name.tsx';
 import { useRequests } from '../../components/run.tsx';
 import { describeVerify } from '../../model/event-text.ts';
@@ -91,8 +92,12 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
           <thead>
             <tr>
               <th scope="col">Replica</th>
-              <th scope="col">Role</th>
-              <th scope="col">Incarnation</th>
+              <th scope="col">
+                <Term word="member">Role</Term>
+              </th>
+              <th scope="col">
+                <Term word="incarnation">Incarnation</Term>
+              </th>
               <th scope="col">Peers</th>
               <th scope="col">SQL</th>
               <th scope="col" title="Whether it is what the others have, by the last comparison">

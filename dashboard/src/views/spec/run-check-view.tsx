@@ -1,7 +1,7 @@
 /** "Check this run": the verdict of the conformance check on what the page holds, or on a recorded trace, and the first event that the specification refuses, beside the text of the action that it claims to be. */
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
-import { formatCount } from '../../components/format.ts';
+import { formatCount } from '../../model/format.ts';
 import { useRun } from '../../components/run.tsx';
 import type { RunStore } from '../../run/run-store.ts';
 import type { Refusal } from '../../spec/check-protocol.ts';

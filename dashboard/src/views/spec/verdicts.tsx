@@ -1,6 +1,6 @@
 /** The verdict in words, for each specification that the run was held to. */
 import { Button } from '../../components/button.tsx';
-import { formatCount } from '../../components/format.ts';
+import { formatCount } from '../../model/format.ts';
 import type { LayerVerdict, Refusal, Verdict } from '../../spec/check-protocol.ts';
 
 interface VerdictsProps {

@@ -1,7 +1,7 @@
 /** What a text of SQL gave: of each statement its command tag and its rows, or PostgreSQL's error with its SQLSTATE and the place that it points at. */
 import { lazy, Suspense, useState } from 'react';
 import type { SqlError, SqlResult, StatementResult } from '../../../../server/src/api/sql.ts';
-import { formatCount, formatMs } from '../../components/format.ts';
+import { formatCount, formatMs } from '../../model/format.ts';
 import { locate } from '../../model/sql-history.ts';
 import type { SqlOutcome } from '../../run/requests.ts';
 

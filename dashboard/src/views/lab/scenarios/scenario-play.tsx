@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react';
 import { Button } from '../../../components/button.tsx';
 import { useMoment, useRun } from '../../../components/run.tsx';
+import { Terms } from '../../../components/term.tsx';
 import type { Acts } from '../../../components/use-acts.ts';
 import { chapterOf, type Play, type SaidChapter } from '../../../scenarios/play.ts';
 import type { Answer } from '../../../scenarios/scenario.ts';
@@ -57,7 +58,7 @@ export function ScenarioPlay({ play, player, acts, speed, onAgain, onOther }: Sc
                 ) : null}
                 {current === undefined ? null : (
                   <p className="scenario-caption" data-testid="scenario-caption">
-                    {current.caption}
+                    <Terms text={current.caption} />
                   </p>
                 )}
                 {stage.kind === 'missed' ? <Missed saw={stage.saw} todo={stage.todo} kind="missed" /> : null}
@@ -126,7 +127,9 @@ function Said({ said: { title, caption, atMs } }: { readonly said: SaidChapter }
     <li>
       <details>
         <summary>{title}</summary>
-        <p>{caption}</p>
+        <p>
+          <Terms text={caption} />
+        </p>
         <Button tone="plain" icon="history" data-testid="scenario-look" onClick={() => store.standAt(atMs)}>
           Look at that moment
         </Button>
@@ -195,7 +198,7 @@ function Answered({ play, answer }: { readonly play: Play; readonly answer: Answ
       <p className="scenario-verdict">{isRight ? 'As you said' : 'Not as you said'}</p>
       <h3>{textOf(play, answer.choice)}</h3>
       <p>
-        <strong>{answer.happened}</strong> {answer.why}
+        <strong>{answer.happened}</strong> <Terms text={answer.why} />
       </p>
       <RuleText rule={answer.rule} />
     </section>
