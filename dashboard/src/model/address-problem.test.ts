@@ -45,7 +45,7 @@ describe('an address', () => {
     expect(closest('BugLease-x', ['Paxos', 'BugLog', 'BugLease-no-wait', 'BugA'], 2)).toEqual([
       'BugLease-no-wait',
       'BugLog',
-      '2 others',
+      'and 2 others',
     ]);
     expect(closest('x', ['a', 'b'], 2)).toEqual(['a', 'b']);
   });

@@ -74,5 +74,5 @@ export function closest(asked: string, there: readonly string[], most: number): 
     return differs === -1 ? name.length : differs;
   };
   const best = there.toSorted((one, other) => alike(other) - alike(one)).slice(0, most);
-  return [...best, `${there.length - most} others`];
+  return [...best, `and ${there.length - most} others`];
 }

@@ -287,22 +287,24 @@ function drawCaption(brush: Brush, at: Point, { scene, look, palette }: CaptionO
   const whole = first + brush.measureText(line).width + 4;
   // Messages fly behind it, not through it.
   const wide = Math.max(116, whole + 12);
+  // At the stage's edge it stands aside rather than being cut.
+  const middle = Math.max(wide / 2, Math.min(scene.size.width - wide / 2, at.x));
   brush.fillStyle = colors.bg;
   brush.globalAlpha = 0.82;
-  round(brush, at.x - wide / 2, top - 13, wide, 52, 8);
+  round(brush, middle - wide / 2, top - 13, wide, 52, 8);
   brush.fill();
   brush.globalAlpha = 1;
   const isBad = look.liveness === 'down' || look.liveness === 'silent';
   const write = (text: string, y: number, font: string, color: string): void => {
     brush.font = font;
-    brush.strokeText(text, at.x, y);
+    brush.strokeText(text, middle, y);
     brush.fillStyle = color;
-    brush.fillText(text, at.x, y);
+    brush.fillText(text, middle, y);
   };
   write(look.roleText, top, `600 13px ${sans}`, isBad ? colors.bad : colors.text);
   const ballot = look.ballot === null ? colors['text-3'] : ballotColor(look.ballot, scheme);
   brush.textAlign = 'left';
-  const left = at.x - whole / 2;
+  const left = middle - whole / 2;
   const pen = (text: string, x: number, font: string, color: string): void => {
     brush.font = font;
     brush.strokeText(text, x, top + 17);

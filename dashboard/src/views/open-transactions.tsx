@@ -34,7 +34,7 @@ export const OpenTransactions = memo(function OpenTransactions({ trace, leader }
           role="region"
           className="open-list"
           tabIndex={0}
-          aria-label="Transactions"
+          aria-label="Open, and ended a moment ago"
           data-testid="open-transactions"
           data-count={open.length}
         >

@@ -42,7 +42,7 @@ export const ActivityPanel = memo(function ActivityPanel({ ids, leader }: Activi
     >
       <div ref={body} data-testid="activity">
         {requests?.activity === undefined ? (
-          <p className="empty">
+          <p className="empty" data-testid="activity-none">
             Not here: a simulated group or a kept run has a model of PostgreSQL, or none, and that keeps no
             such figures. A live cluster has them.
           </p>
