@@ -27,6 +27,42 @@ export const ofDatabases: readonly PlantedBug[] = [
     expected: /leaves the history of this standby|lost-append|incompatible-order/,
   },
   {
+    name: 'servesWhenElected',
+    sentence:
+      'a new leader makes a primary of its standby as soon as it is elected, and serves what that has, whatever earlier leaders had chosen',
+    mutations: [
+      {
+        file: 'multipaxos/new-leader.ts',
+        find: 'const startSlot = (candidacy.commitPoint + entries.length + 1) as Slot;',
+        replace: 'const startSlot = state.commitPoint;',
+      },
+      {
+        file: 'payload/wal/life/standby-phase.ts',
+        find: 'const fork = await replayedFork(context, running, ballot);',
+        replace: `running.standby.shut();
+  const fork = await replayedFork(context, running, ballot);`,
+      },
+      {
+        file: 'payload/wal/life/standby-phase.ts',
+        find: 'if (progress.hasAll && seen !== null && seen.replayed === expected) {',
+        replace: 'if (seen !== null && seen.replayed >= progress.flushed) {',
+      },
+      {
+        file: 'payload/wal/life/standby-phase.ts',
+        find: 'return { fork: expected, nextXid',
+        replace: 'return { fork: seen.replayed, nextXid',
+      },
+      {
+        file: 'payload/wal/life/primary-phase.ts',
+        find: 'await barriers.pass();',
+        replace: 'await Promise.resolve(barriers);',
+      },
+    ],
+    strain: { only: ['only a slow standby is left to lead'] },
+    seed: 1,
+    expected: /leaves the history of this standby|lost-append|incompatible-order/,
+  },
+  {
     name: 'rejoinsUnjudged',
     sentence: 'a leader that was deposed becomes a standby with whatever it had written',
     mutations: [

@@ -46,10 +46,14 @@ describe('without its rule, and as it is', () => {
         row: expect.any(Number) as number,
         replica: expect.stringMatching(/^r\d$/) as string,
       });
+      const [first] = found.findings!.toSorted((one, other) => one.foundAtMs - other.foundAtMs);
+      expect(first).toMatchObject(variant.foundFirst);
+      expect(first!.acknowledgedAtMs).toBeLessThan(first!.foundAtMs);
       const last = Math.max(foundByMs, beats.at(-1)!.atMs) + settledMs;
       const ours = await loadAt(Simulator, variant, last);
-      expect({ lost: ours.lost, risen: ours.risen, findings: ours.findings }).toEqual({
+      expect({ lost: ours.lost, stale: ours.stale, risen: ours.risen, findings: ours.findings }).toEqual({
         lost: 0,
+        stale: 0,
         risen: 0,
         findings: [],
       });

@@ -13,8 +13,8 @@ export type Looked =
   | { readonly kind: 'nowhere' }
   /** Nothing is missing; `at`: where it was looked. */
   | { readonly kind: 'well'; readonly at: readonly string[] }
-  /** `finding` null: it is not told which. */
-  | { readonly kind: 'harm'; readonly finding: LoadFinding | null };
+  /** The first of each kind, in the order in which they were found; none: it is not told which. */
+  | { readonly kind: 'harm'; readonly findings: readonly LoadFinding[] };
 
 export interface Account {
   readonly looked: Looked;
@@ -48,8 +48,8 @@ export function accountOf({ variant, isNaive, acts, atMs, load }: AccountOptions
 function lookedIn(load: LoadStatus | null): Looked {
   if (load === null) return { kind: 'nowhere' };
   if (load.lost > 0 || load.risen > 0 || (load.stale ?? 0) > 0) {
-    const of = (kind: LoadFinding['kind']) => load.findings?.find((finding) => finding.kind === kind);
-    return { kind: 'harm', finding: of('lost') ?? of('stale') ?? null };
+    const findings = (load.findings ?? []).toSorted((one, other) => one.foundAtMs - other.foundAtMs);
+    return { kind: 'harm', findings };
   }
   const at = load.replicas.filter(({ checkedAgoMs }) => checkedAgoMs !== null).map(({ id }) => id);
   return at.length === 0 ? { kind: 'nowhere' } : { kind: 'well', at };

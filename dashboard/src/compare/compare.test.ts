@@ -66,7 +66,7 @@ describe('what came of it', () => {
 
   it('is explained when all that was planned has been done', () => {
     expect(accountOf(naive)).toEqual({
-      looked: { kind: 'harm', finding },
+      looked: { kind: 'harm', findings: [finding] },
       why: wiped.happened,
       isChanged: false,
     });
@@ -85,9 +85,15 @@ describe('what came of it', () => {
     const stale: LoadStatus = { ...wellLoad, stale: 2, findings: [{ ...finding, kind: 'stale' }] };
     expect(accountOf({ ...ours, load: stale })).toMatchObject({
       why: null,
-      looked: { kind: 'harm', finding: { kind: 'stale' } },
+      looked: { kind: 'harm', findings: [{ kind: 'stale' }] },
     });
     expect(accountOf({ ...naive, load: stale }).why).toBeNull();
+  });
+
+  it('is told in the order in which it was found', () => {
+    const stale = { ...finding, kind: 'stale', foundAtMs: finding.foundAtMs - 200 } as const;
+    const both: LoadStatus = { ...lostLoad, stale: 1, findings: [finding, stale] };
+    expect(accountOf({ ...naive, load: both }).looked).toEqual({ kind: 'harm', findings: [stale, finding] });
   });
 
   it('is nothing while nobody has looked', () => {

@@ -14,6 +14,10 @@ export function startNaive(id: VariantId): SimulatorPort {
       return portOf(
         new Worker(new URL('../../sim/planted/feeds-before-choice.ts', import.meta.url), { type: 'module' }),
       );
+    case 'barrier':
+      return portOf(
+        new Worker(new URL('../../sim/planted/serves-when-elected.ts', import.meta.url), { type: 'module' }),
+      );
     default:
       return id satisfies never;
   }

@@ -1,4 +1,4 @@
-/** The conscience of one of the two worlds, and what there is to say of it: the first write that is lost, by whom it is missed, and the rule that prevents it. */
+/** The conscience of one of the two worlds, and what there is to say of it: the first write that is lost and the first that a read did not show, by whom each is missed, and the rule that prevents it. */
 import type { LoadStatus } from '../../../../server/src/api/load.ts';
 import { formatCount } from '../../model/format.ts';
 import { Terms } from '../../components/term.tsx';
@@ -36,7 +36,7 @@ export function Verdict({ variant, isNaive, done }: VerdictProps) {
       <dl className="compare-verdict-figures num">
         <Figure name="acknowledged" value={counts.acknowledged} />
         <Figure name="lost" value={lost} tone={lost > 0 ? 'bad' : 'good'} />
-        {stale > 0 ? <Figure name="stale reads" value={stale} tone="bad" /> : null}
+        <Figure name="stale reads" value={stale} tone={stale > 0 ? 'bad' : 'good'} />
         {risen > 0 ? <Figure name="risen" value={risen} tone="bad" /> : null}
         <Figure name="unknown" value={counts.unknown} />
       </dl>
@@ -72,8 +72,8 @@ function LookedWords({ looked }: { readonly looked: Looked }) {
         </span>
       );
     case 'harm':
-      return looked.finding === null ? null : (
-        <strong data-testid="finding">{spellFinding(looked.finding)}</strong>
+      return looked.findings.length === 0 ? null : (
+        <strong data-testid="finding">{looked.findings.map(spellFinding).join(' ')}</strong>
       );
     default:
       return looked satisfies never;
