@@ -40,7 +40,8 @@ function wire(hash: string): Wired {
     posted,
     said: () => ended,
     hash,
-    say: (message: FromSimulator) => listener(message),
+    // As a Worker's messages: what comes is a copy of what was sent.
+    say: (message: FromSimulator) => listener(structuredClone(message)),
     go(next: string) {
       wired.hash = next;
       changed();
@@ -56,6 +57,7 @@ describe('the run that the page shows', () => {
     const setup = { seed: 7, replicas: 5, clients: 4, acts: [] };
     expect(wired.posted[0]).toMatchObject({ kind: 'begin', setup, atMs: 3000 });
     wired.say({ kind: 'begun', setup });
+    expect(wired.hash).toBe('#sim?seed=7&replicas=5&clients=4&at=3000');
     wired.say({ kind: 'acts', acts: [[3_500, { action: 'heal' }]] });
     expect(wired.hash).toBe('#sim?seed=7&replicas=5&clients=4&acts=2p8-h');
     expect(wired.said()).toBe(0);
@@ -69,6 +71,8 @@ describe('the run that the page shows', () => {
     expect(wired.hash).toBe('#sim?seed=1&replicas=3&clients=4');
     wired.choice.chooseFile('a.txt', 'nothing');
     expect(wired.choice.problem()).toBe('a.txt: This is no file of a run: its first line does not say so.');
+    wired.choice.chooseFile('b.txt', null);
+    expect(wired.choice.problem()).toBe('b.txt: The file is larger than a run may be.');
     expect(wired.choice.store().source.kind).toBe('simulated');
   });
 

@@ -3,9 +3,10 @@
  *
  * Invariant: the run that was shown before is ended when another one is chosen.
  */
+import { writeActs } from './simulated/acts.ts';
 import { type AddressedRun, readAddress, type RunSetup, writeAddress } from './simulated/run-address.ts';
 import { fileSource } from './file-source.ts';
-import { readRun } from './run-file.ts';
+import { readRun, type ReadRun, tooLarge } from './run-file.ts';
 import { openRun, type RunStore } from './run-store.ts';
 import { type SimulatedSource, simulatedSource, type SimulatorPort } from './simulated-source.ts';
 import type { RunSource } from './source.ts';
@@ -20,8 +21,8 @@ export interface RunChoice {
   /** Null: the page has no server. */
   readonly chooseLive: (() => void) | null;
   readonly chooseSimulated: (setup: RunSetup) => void;
-  /** `text`: what is in the file. */
-  readonly chooseFile: (name: string, text: string) => void;
+  /** `text`: what is in the file; null: more than a run may have, and it was not read. */
+  readonly chooseFile: (name: string, text: string | null) => void;
   /** What is wrong has been read. */
   readonly dismiss: () => void;
   readonly subscribe: (listener: () => void) => () => void;
@@ -61,13 +62,15 @@ export function openChoice({ live, startSimulator, first, address }: ChoiceOptio
   };
   const simulate = (setup: RunSetup, atMs: number | null): void => {
     const source = simulatedSource(startSimulator(), setup, atMs);
+    // As they are written: what a Worker says of them is a copy.
+    const actsAtFirst = writeActs(setup.acts);
     simulated = source;
     write(writeAddress(setup, atMs));
     source.onChange(() => {
       if (simulated !== source) return;
       // Where it was asked to stand stays said while nothing else is done.
       const now = source.setup();
-      if (now.acts !== setup.acts) write(writeAddress(now));
+      if (writeActs(now.acts) !== actsAtFirst) write(writeAddress(now));
       tell();
     });
     show(source);
@@ -102,7 +105,7 @@ export function openChoice({ live, startSimulator, first, address }: ChoiceOptio
       simulate(setup, null);
     },
     chooseFile(name, text) {
-      const read = readRun(text);
+      const read: ReadRun = text === null ? { ok: false, message: tooLarge } : readRun(text);
       problem = read.ok ? null : `${name}: ${read.message}`;
       if (!read.ok) {
         tell();

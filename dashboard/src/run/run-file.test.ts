@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Slot } from '../../../server/src/multipaxos/types/names.ts';
 import { clusterOf, other, replica } from '../model/testing.ts';
 import { fileSource } from './file-source.ts';
-import { readRun, type RunFile, writeRun } from './run-file.ts';
+import { fileBounds, readRun, type RunFile, writeRun } from './run-file.ts';
 import { openRun } from './run-store.ts';
 
 const moment = (atMs: number, commitPoint: number): RunFile['moments'][number] => ({
@@ -47,6 +47,7 @@ describe('a run as a file', () => {
     ['', 'This is no file of a run'],
     ['{"format":"barista-run","version":2}\n', 'has version 2'],
     [text.split('\n')[0]!, 'no moments'],
+    [`${text}${'\n'.repeat(fileBounds.linesMax)}`, 'more lines than a run may have'],
     [text.slice(0, -20), 'Line 4 of the file is no JSON'],
     [text.replace('"atMs":250', '"atMs":1'), 'Line 3 of the file goes back in time'],
     [text.replace('"atMs":250', '"atMs":"x"'), 'Line 3 of the file has no time'],

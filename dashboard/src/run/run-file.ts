@@ -23,7 +23,14 @@ export type ReadRun =
 
 const format = 'barista-run';
 const version = 1;
-export const fileBounds = { bytesMax: 256 * 1024 * 1024, momentsMax: 20_000, eventsMax: 1_000_000 } as const;
+export const fileBounds = {
+  bytesMax: 256 * 1024 * 1024,
+  momentsMax: 20_000,
+  eventsMax: 1_000_000,
+  /** Empty ones count. */
+  linesMax: 40_001,
+} as const;
+export const tooLarge = 'The file is larger than a run may be.';
 const wordCharsMax = 200;
 
 /** Its lines, each with its end. */
@@ -33,16 +40,23 @@ export function writeRun({ group, source, moments }: RunFile): string[] {
 }
 
 export function readRun(text: string): ReadRun {
-  if (text.length > fileBounds.bytesMax) return refused('The file is larger than a run may be.');
-  const lines = text.split('\n');
-  const header = headerOf(lines[0] ?? '');
+  if (text.length > fileBounds.bytesMax) return refused(tooLarge);
+  const firstEnd = lineEnd(text, 0);
+  const header = headerOf(text.slice(0, firstEnd));
   if (typeof header === 'string') return refused(header);
   const moments: Moment[] = [];
   let events = 0;
-  for (const [index, line] of lines.entries()) {
-    if (index === 0 || line.trim() === '') continue;
+  let number = 1;
+  // One line at a time: a text of ends of lines alone would be more strings than there is memory for.
+  for (let start = firstEnd + 1; start < text.length; ) {
+    const end = lineEnd(text, start);
+    const line = text.slice(start, end);
+    start = end + 1;
+    number += 1;
+    if (number > fileBounds.linesMax) return refused('The file has more lines than a run may have.');
+    if (line.trim() === '') continue;
     const moment = momentOf(line, moments.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY);
-    if (typeof moment === 'string') return refused(`Line ${index + 1} of the file ${moment}.`);
+    if (typeof moment === 'string') return refused(`Line ${number} of the file ${moment}.`);
     moments.push(moment);
     events += eventsIn(moment);
     if (moments.length > fileBounds.momentsMax || events > fileBounds.eventsMax)
@@ -50,6 +64,11 @@ export function readRun(text: string): ReadRun {
   }
   if (moments.length === 0) return refused('The file has no moments of a run in it.');
   return { ok: true, run: { ...header, moments } };
+}
+
+function lineEnd(text: string, start: number): number {
+  const end = text.indexOf('\n', start);
+  return end === -1 ? text.length : end;
 }
 
 function refused(message: string): ReadRun {

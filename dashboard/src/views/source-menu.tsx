@@ -35,7 +35,7 @@ function Menu({ choice }: { readonly choice: RunChoice }) {
   const take = useCallback(
     async (given: File | undefined) => {
       if (given === undefined) return;
-      const text = given.size > fileBounds.bytesMax ? '' : await given.text();
+      const text = given.size > fileBounds.bytesMax ? null : await given.text();
       choice.chooseFile(given.name, text);
     },
     [choice],
