@@ -2,6 +2,7 @@
  * The page without a server of ours, in a real browser: handed out by any server of files, it asks nobody for anything, and the run in its Worker is the run that Node.js makes of the same seed.
  */
 import { readdir } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -148,5 +149,10 @@ describe('the page without a server', () => {
     const none = { name: 'none.ndjson', mimeType: 'text/plain', buffer: Buffer.from('{"a":1}\n') };
     await part('source-file').setInputFiles(none);
     await expect.poll(() => text('source-problem'), soon).toContain('This is no file of a run');
+    const other = (await readFile(file, 'utf8')).replaceAll('"membership":', '"members":');
+    await part('source-file').setInputFiles({ ...none, buffer: Buffer.from(other) });
+    await page.getByRole('heading', { name: 'This run cannot be shown' }).waitFor();
+    await page.getByRole('button', { name: 'Begin with another run' }).click();
+    await expect.poll(() => text('leader-name'), soon).toBe('r1');
   }, 120_000);
 });

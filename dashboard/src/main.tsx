@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { firstRun } from './run/simulated/run-address.ts';
 import { App } from './app.tsx';
 import { AddressProvider, watchAddress } from './components/address-problem.tsx';
+import { ErrorBoundary } from './components/error-boundary.tsx';
 import { applyTheme, storedTheme } from './components/hooks.ts';
 import { addressWithScenario, scenarioInAddress } from './components/scenario-address.ts';
 import { addressWithVariant, variantIn } from './compare/variant-address.ts';
@@ -58,7 +59,9 @@ function Page({ choice }: { readonly choice: RunChoice }) {
   return (
     <ChoiceProvider value={choice}>
       <AddressProvider value={watch}>
-        <App key={keyOf(store)} store={store} />
+        <ErrorBoundary key={keyOf(store)}>
+          <App store={store} />
+        </ErrorBoundary>
       </AddressProvider>
     </ChoiceProvider>
   );
