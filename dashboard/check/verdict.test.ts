@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
+import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import { recordGroup } from '../../harness/conformance/fresh/record-group.ts';
 import { processAlterations } from '../../harness/conformance/processes/judge-processes.ts';
 import { paxosAsProcesses, primaryAsProcesses } from '../../harness/conformance/processes/testing.ts';
 import { beginRun } from '../sim/testing.ts';
+import type { Act } from '../src/run/simulated/acts.ts';
 import { readTraceText } from '../src/spec/trace-text.ts';
 import { answer } from './answer.ts';
 import { verdictOn } from './verdict.ts';
@@ -56,6 +58,25 @@ describe('the verdict on a run', { timeout: 120_000 }, () => {
     expect(layers).toHaveLength(1);
     expect(layers[0]).toMatchObject({ refusal: null, accepted: 0 });
     expect(layers[0]?.notJudged).toContain('does not hold the beginning');
+  });
+
+  it('is none where others heard of a replica whose earlier life is not held, and says of which', async () => {
+    const acts: readonly Act[] = [
+      [6_000, { action: 'crash', replica: 'r3' as ReplicaId }],
+      [7_000, { action: 'restart', replica: 'r3' as ReplicaId }],
+    ];
+    const run = beginRun({ seed: 3, replicas: 3, clients: 2, acts }, 12_000);
+    await run.stands();
+    const whole = JSON.parse(JSON.stringify(run.events())) as readonly TraceEvent[];
+    const lives = new Set(whole.filter(({ replica }) => replica === 'r3').map((event) => event.run));
+    expect(lives.size).toBe(2);
+    const [first] = lives;
+    const { layers } = await verdictOn(
+      whole.filter((event) => event.run !== first),
+      nobody,
+    );
+    expect(layers[0]).toMatchObject({ module: 'MultiPaxos', accepted: 0, refusal: null });
+    expect(layers[0]!.notJudged).toContain('Others heard from r3 before its first event');
   });
 
   it('of a run that begins in the middle of a life says of the layers that need the founding that they are not judged', async () => {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LoadStatus } from '../../server/src/api/load.ts';
-import { MemoryClient } from '../../server/src/replica/testing/memory-client.ts';
+import { MemoryClient, type TransactionEnd } from '../../server/src/replica/testing/memory-client.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import { WrittenRows } from './written-rows.ts';
+
+const settings = { isRunning: true, clients: 1, perSecond: 1, readShare: 0 };
 
 let group: MemoryGroup;
 let rows: WrittenRows;
@@ -28,7 +30,7 @@ async function looked(): Promise<LoadStatus> {
     rows.look();
     await group.time.pass(500);
   }
-  return rows.status({ isRunning: true, clients: 1, perSecond: 1, readShare: 0 });
+  return rows.status(settings);
 }
 
 it('finds everything at every replica, in as many lists as it takes', async () => {
@@ -42,6 +44,29 @@ it('finds everything at every replica, in as many lists as it takes', async () =
   expect(replicas.map(({ checkedAgoMs, problem }) => [checkedAgoMs !== null, problem])).toEqual(
     Array.from({ length: 3 }, () => [true, null]),
   );
+});
+
+it('counts a write by what its client was told, or by what the group said of it when it was asked', () => {
+  const ends: readonly TransactionEnd[] = [
+    { kind: 'done', lists: [] },
+    { kind: 'asked', outcome: 'committed' },
+    { kind: 'asked', outcome: 'notCommitted' },
+    { kind: 'asked', outcome: 'unknown' },
+    { kind: 'refused', reason: 'nobody serves' },
+  ];
+  const countsOf = (end: TransactionEnd) => {
+    const of = new WrittenRows(group);
+    of.ends(of.begins().id, end);
+    const { acknowledged, refused, unknown } = of.status(settings).counts;
+    return { acknowledged, refused, unknown };
+  };
+  expect(ends.map(countsOf)).toEqual([
+    { acknowledged: 1, refused: 0, unknown: 0 },
+    { acknowledged: 1, refused: 0, unknown: 0 },
+    { acknowledged: 0, refused: 1, unknown: 0 },
+    { acknowledged: 0, refused: 0, unknown: 1 },
+    { acknowledged: 0, refused: 1, unknown: 0 },
+  ]);
 });
 
 it('finds the row that one replica does not have', async () => {
@@ -72,7 +97,7 @@ it('counts a read that does not show what was acknowledged before it began', asy
     const transaction = { reads: ['orders', ...judged.keys], writes: [] };
     const end = await group.time.until(new MemoryClient(group).transact(transaction), 60_000);
     rows.endsRead(judged, end, group.serving()!.id);
-    return rows.status({ isRunning: true, clients: 1, perSecond: 1, readShare: 0 }).stale;
+    return rows.status(settings).stale;
   };
   expect(await read()).toBe(0);
   group.serving()!.postgres.run!.buffers.alter('written_0', 'gone');
@@ -104,7 +129,7 @@ it('does not look for what was acknowledged at one that has yet to apply it, tho
   // The others have voted for it, and learn that it is chosen only by the next leader.
   for (let n = 0; n < 40; n += 1) {
     rows.look();
-    const { lost } = rows.status({ isRunning: true, clients: 1, perSecond: 1, readShare: 0 });
+    const { lost } = rows.status(settings);
     expect(lost).toBe(0);
     await group.time.pass(100);
   }

@@ -121,6 +121,40 @@ describe('flights', () => {
     ]);
   });
 
+  test('do not arrive before they leave, whichever end is told first', () => {
+    const apart = [
+      [null, 6_000],
+      [10_000, null],
+    ];
+    const ends = (...batches: readonly (readonly TraceEvent[])[]) =>
+      flightsOf(...batches)
+        .map(({ leftUs, arrivedUs }) => [leftUs, arrivedUs])
+        .sort((a, b) => (a[0] ?? 0) - (b[0] ?? 0));
+    expect(ends([sends(10, 'r2', accept(1)), handles(6, 'r1', accept(1))])).toEqual(apart);
+    expect(ends([handles(6, 'r1', accept(1))], [sends(10, 'r2', accept(1))])).toEqual(apart);
+  });
+
+  test('are not lost because another kind of message that left later has arrived', () => {
+    const accepted: TraceMessage = { ...accept(1), kind: 'Accepted', lastSlot: 1 as Slot };
+    const all = flightsOf([
+      sends(1, 'r2', accept(1)),
+      sends(2, 'r2', accepted),
+      handles(3, 'r1', accepted),
+      later(200),
+    ]);
+    expect(all.map(({ arrivedUs, isLost }) => [arrivedUs, isLost])).toEqual([
+      [null, false],
+      [3_000, false],
+    ]);
+  });
+
+  test('of an acknowledgement come from who gives it, and not from who leads', () => {
+    const told = { layer: 'lease', name: 'HandleHeartbeatAck', from: 'r2', ballot: ballot(1, 'r1') };
+    const log = new FlightLog();
+    log.add([other({ seq: 6, replica: 'r1' }, told)]);
+    expect(log.kept).toMatchObject([{ from: 'r2', to: 'r1', kind: 'acknowledgement', arrivedUs: 6_000 }]);
+  });
+
   test('are told of as well by what a replica of another protocol says that it sent and heard', () => {
     const learn = { kind: 'Learn', ballot: ballot(2, 'r1'), firstSlot: 7 };
     const passed = (seq: number, replica: string, heard: readonly object[], sent: readonly object[]) =>
@@ -149,6 +183,17 @@ describe('flights', () => {
       [1, 2],
       [],
     ]);
+  });
+
+  test('are found though others that were told of later have long arrived', () => {
+    const log = new FlightLog();
+    log.add([
+      sends(10, 'r2', accept(1)),
+      sends(20, 'r3', accept(2)),
+      handles(30, 'r1', accept(2), 'r3'),
+      handles(1_000, 'r1', accept(1)),
+    ]);
+    expect(log.between(500_000, 600_000).map(({ to }) => to)).toEqual(['r2']);
   });
 
   test('are bounded, and the oldest go', () => {

@@ -59,6 +59,19 @@ describe('the history of a run', () => {
     expect(history.stateAt(0)).toEqual(folded(moments.filter((one) => one.atMs < firstMs)));
   });
 
+  test('has them as before though what was looked at last is gone', () => {
+    const moments = momentsOf(200);
+    const history = new RunHistory(small);
+    const add = (some: readonly Moment[]): void => {
+      for (const { atMs, frames: told } of some) history.add(atMs, told);
+    };
+    add(moments.slice(0, 11));
+    expect(history.stateAt(500)).toEqual(folded(moments.slice(0, 6)));
+    add(moments.slice(11));
+    const atMs = 19_800;
+    expect(history.stateAt(atMs)).toEqual(folded(moments.filter((one) => one.atMs <= atMs)));
+  });
+
   test('keeps no more events than it may, however few moments they came in', () => {
     const history = new RunHistory(small);
     for (let index = 0; index < 100; index += 1) history.add(index, frames(90, 'r1'));

@@ -125,6 +125,14 @@ describe('links', () => {
     }
   });
 
+  test('are the nearest of those that are within reach of the pointer', () => {
+    for (const { from, to } of linksOf(named(5))) {
+      const curve = curveOf(places.nodes.get(from)!, places.nodes.get(to)!, places.radius);
+      for (const share of [0, 0.25, 0.5, 0.75, 1])
+        expect(linkAt(named(5), places, pointOn(curve, share).at)).toEqual({ from, to });
+    }
+  });
+
   test('are found under the pointer, and replicas too', () => {
     const curve = curveOf(places.nodes.get('r2')!, places.nodes.get('r3')!, places.radius);
     expect(linkAt(named(5), places, pointOn(curve, 0.4).at)).toEqual({ from: 'r2', to: 'r3' });

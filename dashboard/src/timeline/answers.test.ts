@@ -31,6 +31,14 @@ describe('the band of answers', () => {
     expect(bars).toEqual([{ kind: 'acknowledged', x: 750, width: 149, from: 0, to: 1 }]);
   });
 
+  test('is as high as what was told in a second, however long a stretch is', () => {
+    const bars = answerBars(
+      [sample(1_000), sample(1_500, { acknowledged: 10 }), sample(2_500, { acknowledged: 10 })],
+      scale,
+    );
+    expect(bars.map(({ to }) => to)).toEqual([1, 0.5]);
+  });
+
   test('leaves out what is not in view', () => {
     const samples = [sample(1_000), sample(1_500, { acknowledged: 10, lost: 1 })];
     expect(answerBars(samples, { ...scale, fromMs: 5_000 })).toEqual([]);

@@ -83,6 +83,40 @@ describe('tracks', () => {
     ]);
   });
 
+  test('have nobody lead before it serves, by its status or by its events', () => {
+    const tracks = new Tracks();
+    const of = (state: 'recovering' | 'serving') =>
+      told(replica('r1', { ballot: ballot(2, 'r1'), role: 'leader', state }));
+    tracks.add({ atMs: 1, frames: told(replica('r1')) });
+    const won = consensus(
+      { seq: 1 },
+      { name: 'BecomeLeader', state: { role: 'leader', ballot: ballot(2, 'r1'), serving: false } },
+    );
+    tracks.add({ atMs: 2, frames: [{ type: 'events', events: [won] }] });
+    tracks.add({ atMs: 3, frames: of('recovering') });
+    tracks.add({ atMs: 4, frames: of('serving') });
+    expect(tracks.spans.get('r1')?.map(({ fromMs, isLeading }) => [fromMs, isLeading])).toEqual([
+      [1, false],
+      [2, false],
+      [4, true],
+    ]);
+  });
+
+  test('flag a fault that becomes another one, and none that stays', () => {
+    const tracks = new Tracks();
+    const link = { from: 'r1' as ReplicaId, to: 'r2' as ReplicaId, drop: 0, duplicate: 0 };
+    for (const [atMs, fault] of [
+      [1, { ...link, cut: false, delayMs: 200 }],
+      [2, { ...link, cut: false, delayMs: 200 }],
+      [3, { ...link, cut: true, delayMs: 0 }],
+    ] as const)
+      tracks.add({ atMs, frames: told(replica('r1', { faults: [fault] }), replica('r2')) });
+    expect(tracks.flags.map(({ atMs, text }) => [atMs, text])).toEqual([
+      [1, 'r1 → r2: delayed by 200 ms'],
+      [3, 'r1 → r2: cut'],
+    ]);
+  });
+
   test('are bounded', () => {
     const tracks = new Tracks();
     for (let atMs = 1; atMs <= 4_000; atMs += 1)
@@ -177,6 +211,8 @@ describe('the space-time diagram', () => {
   test('ends what is lost on its way', () => {
     const [arrow] = arrowsOf([flight({ arrivedUs: null, isLost: true })], view);
     expect(arrow!.end.y).toBe(150);
+    expect(arrow!.isLost).toBe(true);
+    expect(arrowsOf([flight({})], view)[0]!.isLost).toBe(false);
   });
 
   test('leaves out of too many every few, but none that is rare', () => {

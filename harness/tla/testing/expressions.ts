@@ -72,6 +72,7 @@ export const expressions: readonly (readonly [expression: string, value: string]
   ['CHOOSE x \\in {-y : y \\in {4, 9, 7}} : TRUE', '-9'],
   ['CHOOSE x \\in {<<2, 1>>, <<1, 9>>, <<1, 3>>} : TRUE', '<<1, 3>>'],
   ['CHOOSE x \\in {<<1, 2>>, <<3>>} : TRUE', '<<3>>'],
+  ['CHOOSE x \\in {[i \\in 0..1 |-> i], <<9>>} : TRUE', '<<9>>'],
   ['CHOOSE x \\in {[a |-> 2, b |-> 1], [a |-> 1, b |-> 7]} : TRUE', '[a |-> 1, b |-> 7]'],
   ['CHOOSE x \\in {{1, 2}, {3}} : TRUE', '{3}'],
   ['CHOOSE x \\in {{1, 5}, {1, 2}} : TRUE', '{1, 2}'],

@@ -70,6 +70,16 @@ describe('the conscience', () => {
     expect(conscience.lost().lostIds).toEqual([id]);
   });
 
+  it('lets a read be that misses a row which is judged no more', () => {
+    const conscience = new Conscience(0, 2);
+    written(conscience, 'acknowledged', 'acknowledged', 'acknowledged');
+    expect(conscience.floor).toBe(1);
+    conscience.read({ missing: 1, at: 'r1' });
+    expect(conscience.lost().lost).toBe(0);
+    conscience.read({ missing: 2, at: 'r1' });
+    expect(conscience.lost().lostIds).toEqual([2]);
+  });
+
   it('says why a replica was not asked, until it was', () => {
     const conscience = new Conscience();
     conscience.failed('r1', 'connection refused');
