@@ -149,8 +149,15 @@ describe('the page without a server', () => {
     const none = { name: 'none.ndjson', mimeType: 'text/plain', buffer: Buffer.from('{"a":1}\n') };
     await part('source-file').setInputFiles(none);
     await expect.poll(() => text('source-problem'), soon).toContain('This is no file of a run');
-    const other = (await readFile(file, 'utf8')).replaceAll('"membership":', '"members":');
-    await part('source-file').setInputFiles({ ...none, buffer: Buffer.from(other) });
+    const exported = await readFile(file, 'utf8');
+    const other = (from: string, to: string) => ({
+      ...none,
+      buffer: Buffer.from(exported.replaceAll(from, to)),
+    });
+    await part('source-file').setInputFiles(other('"membership":', '"members":'));
+    await expect.poll(() => text('source-problem'), soon).toContain('replicas[0].status.membership');
+    // Not all is looked at ahead.
+    await part('source-file').setInputFiles(other('"check":null', '"check":{"checked":1}'));
     await page.getByRole('heading', { name: 'This run cannot be shown' }).waitFor();
     await page.getByRole('button', { name: 'Begin with another run' }).click();
     await expect.poll(() => text('leader-name'), soon).toBe('r1');

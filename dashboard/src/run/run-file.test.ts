@@ -55,6 +55,18 @@ describe('a run as a file', () => {
       text.replace('"type":"events"', '"type":"noise"'),
       'Line 2 of the file has something in it that is no frame',
     ],
+    [
+      text.replace('"membership":', '"members":'),
+      'Line 2 of the file has no cluster.replicas[0].status.membership as this page reads it',
+    ],
+    [text.replace('"role":"voter"', '"role":1'), 'no cluster.replicas[0].status.membership.members[0].role'],
+    [text.replace(/"events":\[\{.*?\}\]/, '"events":[null]'), 'Line 2 of the file has no events[0]'],
+    [text.replace('"layer":"operation"', '"layer":"noise"'), 'no events[0].layer as'],
+    [text.replace('"replicas":[', '"replicas":[{},'), 'no cluster.replicas[0].id'],
+    [
+      text.replace('"type":"events"', '"type":"load","load":{"counts":{}},"was":"events"'),
+      'no load.settings as',
+    ],
   ])('that is none is refused in words', (given, message) => {
     expect(messageOf(given)).toContain(message);
   });

@@ -4,6 +4,7 @@
  * Pure. Invariants: what was written is read as it was; whatever else is given is refused, in words that say which line is wrong and why.
  */
 import { type Frame, frameOf } from '../model/frames.ts';
+import { frameFault } from './frame-shape.ts';
 import type { Moment } from './run-history.ts';
 
 export interface RunFileHeader {
@@ -108,6 +109,8 @@ function momentOf(line: string, beforeMs: number): Moment | string {
   for (const frame of frames) {
     const one = frameOf(frame);
     if (one === null) return 'has something in it that is no frame';
+    const fault = frameFault(one);
+    if (fault !== null) return `has no ${fault} as this page reads it`;
     known.push(one);
   }
   return { atMs, frames: known };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../../../server/src/multipaxos/types/names.ts';
-import { type Act, actsMax, readActs, writeActs } from './acts.ts';
+import { delayMsMax } from '../../../../server/src/adapters/ws-transport/link-faults.ts';
+import { type Act, actsMax, amountsMax, readActs, writeActs } from './acts.ts';
 import { readAddress, writeAddress } from './run-address.ts';
 
 const [r1, r2, r3] = ['r1', 'r2', 'r3'] as [ReplicaId, ReplicaId, ReplicaId];
@@ -50,10 +51,27 @@ describe('acts in an address', () => {
     expect(read).toEqual(many.slice(0, read.length));
   });
 
-  it.each(['x', '0-zz', '0-c1_', '5-c1_4-c2', '0-x12.1', '0-q1.~', '0-d12', 'zzzzzzzzzzz-h'])(
-    'that make no sense are none: %s',
-    (text) => expect(readActs(text)).toBeNull(),
-  );
+  it.each([
+    'x',
+    '0-zz',
+    '0-c1_',
+    '5-c1_4-c2',
+    '0-x12.1',
+    '0-q1.~',
+    '0-d12',
+    'zzzzzzzzzzz-h',
+    '0-d11.5',
+    '0-x11',
+    '0-l12.7',
+    '0-t12.1.5',
+    `0-d12.${'9'.repeat(400)}`,
+  ])('that make no sense are none: %s', (text) => expect(readActs(text)).toBeNull());
+
+  it('have the bounds that a live group has', () => {
+    expect(amountsMax.delay).toBe(delayMsMax);
+    expect(readActs(`0-d12.${delayMsMax}`)).toHaveLength(1);
+    expect(readActs(`0-d12.${delayMsMax + 1}`)).toBeNull();
+  });
 
   it('that are more than there may be are none', () => {
     expect(readActs(Array.from({ length: actsMax + 1 }, () => '0-h').join('_'))).toBeNull();

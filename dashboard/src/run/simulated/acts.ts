@@ -26,6 +26,9 @@ export const addressCharsMax = 8_000;
 type OfReplica = Exclude<Extract<FaultRequest, { readonly replica: ReplicaId }>['action'], 'wipe'>;
 type OfLink = Extract<FaultRequest, { readonly from: ReplicaId }>['action'];
 
+/** As the server of a live group bounds them: milliseconds, and probabilities. */
+export const amountsMax = { delay: 60_000, drop: 1, duplicate: 1 } as const;
+
 const ofReplica: Readonly<Record<OfReplica, string>> = {
   crash: 'c',
   pause: 'p',
@@ -91,7 +94,8 @@ function readDeed(text: string): Deed | null {
   const what = lost === null ? undefined : keyOf(wiped, lost[2]!);
   if (lost !== null && what !== undefined) return { action: 'wipe', replica: replica(lost[1]!), what };
   const linked = /^([xdlt])(\d)(\d)(?:\.(\d+(?:\.\d+)?(?:e-\d+)?))?$/.exec(text);
-  if (linked !== null) return linkDeed(linked[1]!, replica(linked[2]!), replica(linked[3]!), linked[4]);
+  if (linked !== null && linked[2] !== linked[3])
+    return linkDeed(linked[1]!, replica(linked[2]!), replica(linked[3]!), linked[4]);
   const broken = /^([cpurki])(\d)$/.exec(text);
   const action = broken === null ? undefined : keyOf(ofReplica, broken[1]!);
   return broken === null || action === undefined ? null : { action, replica: replica(broken[2]!) };
@@ -103,7 +107,8 @@ function linkDeed(code: string, from: ReplicaId, to: ReplicaId, amount: string |
     if (amount === undefined) return { action, from, to };
     return Number(amount) === 0 ? { action, from, to, amount: 0 } : null;
   }
-  return action === undefined || amount === undefined ? null : { action, from, to, amount: Number(amount) };
+  if (action === undefined || amount === undefined || Number(amount) > amountsMax[action]) return null;
+  return { action, from, to, amount: Number(amount) };
 }
 
 function decoded(text: string): string | null {
