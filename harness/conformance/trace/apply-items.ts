@@ -126,8 +126,8 @@ function runsOf(events: readonly TraceEvent[]): ReadonlyMap<string, Run> {
 }
 
 /**
- * A process that is killed may have sent a range of which its record does not tell any more: that others were fed it says all of it but its transactions. It stands at the end of that record, so a range that is missing from the
- * middle of one is still missing.
+ * A process that is killed may have sent a range of which its record does not tell any more: that others were fed it says all of it but its transactions. Of these only such matter of which somebody was told later that they are
+ * committed, and which are in no range that is told: they are in the first of those. It stands at the end of that record, so a range that is missing from the middle of one is still missing.
  */
 function addLostShips(runs: ReadonlyMap<string, Run>, events: readonly TraceEvent[]): void {
   const told = new Set<EntryLabel>();
@@ -142,6 +142,7 @@ function addLostShips(runs: ReadonlyMap<string, Run>, events: readonly TraceEven
   for (const event of events)
     if (event.layer === 'apply' && event.name === 'Feed' && !told.has(event.label))
       lost.set(event.label, event);
+  const unaccounted = committedElsewhere(events);
   for (const feed of [...lost.values()].sort((a, b) => a.start - b.start)) {
     const ship = last.get(clientOf(feed.label));
     const run = ship === undefined ? undefined : runs.get(ship.run);
@@ -149,8 +150,26 @@ function addLostShips(runs: ReadonlyMap<string, Run>, events: readonly TraceEven
     const before = run.waiting.at(-1) as ApplyEvent;
     const { label, leadership, timeline, start, end } = feed;
     const { seq, atUs } = before;
-    run.waiting.push({ ...ship, seq: seq + 1, atUs, label, leadership, timeline, start, end, commits: [] });
+    const commits = [...(unaccounted.get(nameOf(leadership)) ?? [])];
+    unaccounted.delete(nameOf(leadership));
+    run.waiting.push({ ...ship, seq: seq + 1, atUs, label, leadership, timeline, start, end, commits });
   }
+}
+
+const nameOf = ({ round, replica }: Ballot): string => `${round}.${replica}`;
+
+/** By leadership: of which somebody was told that they are committed, though no range that is told has them. */
+function committedElsewhere(events: readonly TraceEvent[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const event of events) {
+    if (event.layer !== 'apply' || event.name !== 'TellOutcome' || event.outcome !== 'committed') continue;
+    const key = nameOf(event.leadership);
+    found.set(key, (found.get(key) ?? new Set()).add(event.xid));
+  }
+  for (const event of events)
+    if (event.layer === 'apply' && event.name === 'Ship')
+      for (const xid of event.commits) found.get(nameOf(event.leadership))?.delete(xid);
+  return found;
 }
 
 /** A proposal's label begins with the name of the process that made it. */
