@@ -1,16 +1,10 @@
 /** axe finds nothing on any view of the page: light and dark, with what opens over it open. */
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { axeViolations } from './testing/axe-violations.ts';
 import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
 
 const soon = { timeout: 15_000, interval: 50 };
-
-interface Violation {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
-}
 
 let over: FixturePage;
 
@@ -36,25 +30,7 @@ async function open(view: View, colorScheme: 'light' | 'dark', width = 1440): Pr
     await expect.poll(() => leader.textContent(), soon).toBe('r1');
   }
   await page.getByTestId(shownBy[view]).waitFor(soon);
-  // Not by a script of the page: its content policy allows none that is not its own.
-  await page.evaluate(axe.source);
   return page;
-}
-
-/** One line for each element that breaks a rule. */
-async function violations(page: Page): Promise<readonly string[]> {
-  const found = await page.evaluate(async () => {
-    const { axe: engine } = globalThis as unknown as {
-      readonly axe: { run(): Promise<{ readonly violations: Violation[] }> };
-    };
-    return (await engine.run()).violations;
-  });
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map(
-      ({ target, failureSummary }) =>
-        `${id} ${target.join(' ')}: ${failureSummary.split('\n').slice(1).join(' ').trim()}`,
-    ),
-  );
 }
 
 const schemes = ['light', 'dark'] as const;
@@ -71,7 +47,7 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
     for (const [name, step] of steps) {
       await step(page);
       await page.waitForTimeout(300);
-      const now = await violations(page);
+      const now = await axeViolations(page);
       if (now.length > 0) found.push([name, now]);
     }
     await page.close();

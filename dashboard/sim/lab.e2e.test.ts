@@ -10,6 +10,7 @@ import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { FromSimulator } from '../src/run/simulated/protocol.ts';
 import { readAddress, type RunSetup, writeAddress } from '../src/run/simulated/run-address.ts';
+import { axeViolations } from '../dev/testing/axe-violations.ts';
 import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 import { beginRun } from './testing.ts';
 
@@ -127,6 +128,15 @@ describe('the page without a server', () => {
     const first = await events();
     expect(await events()).toBe(first);
   }, 200_000);
+
+  it('has a conscience in which axe finds nothing, and which Escape closes', async () => {
+    await page.goto(`${site.url}/#sim?seed=3`);
+    await part('conscience').click();
+    await part('load').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => part('load').count(), soon).toBe(0);
+  }, 60_000);
 
   it('keeps a run as a file, shows it again, and says what is wrong with one that is none', async () => {
     await page.goto(

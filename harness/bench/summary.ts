@@ -67,3 +67,12 @@ function line(workload: string, clients: string, system: string, ...figures: rea
   const right = figures.map((text) => text.padStart(9)).join('');
   return `${workload.padEnd(14)}${clients.padStart(8)}  ${system.padEnd(32)}${right}`;
 }
+
+/** Medians of the four quarters of the time, in which they were taken evenly. @throws RangeError if there are fewer than four values */
+export function quarterMedians(values: readonly number[]): readonly number[] {
+  if (values.length < 4) throw new RangeError('too few values for quarters');
+  return [0, 1, 2, 3].map((quarter) => {
+    const part = values.slice((values.length * quarter) / 4, (values.length * (quarter + 1)) / 4);
+    return spread(part).median;
+  });
+}

@@ -43,8 +43,9 @@ const [replicas, clients, seconds, rounds, minutes] = (
   ['replicas', 'clients', 'seconds', 'rounds', 'minutes'] as const
 ).map((name) => {
   const value = Number(values[name]);
-  if (!Number.isFinite(value) || value < 0)
-    throw new Error(`--${name} is a number of at least 0, not "${values[name]}"`);
+  const least = name === 'minutes' ? 0 : 1;
+  if (!Number.isFinite(value) || value < least)
+    throw new Error(`--${name} is a number of at least ${least}, not "${values[name]}"`);
   return value;
 }) as [number, number, number, number, number];
 const views = values.views.split(',');

@@ -1,7 +1,7 @@
 /** Development only: what the page cost its browser, as text and as a report that can be kept. Pure, but for the chart's drawing. */
 import { type Chart, lineChart } from '../../../harness/bench/charts.ts';
 import { type Machine, machineLines } from '../../../harness/bench/machine.ts';
-import { spread } from '../../../harness/bench/summary.ts';
+import { quarterMedians, spread } from '../../../harness/bench/summary.ts';
 import type { FrameFigures } from './page-meter.ts';
 import type { ThreadTime } from './trace-summary.ts';
 
@@ -50,9 +50,9 @@ export function heapLine({ minute, bytes, nodes, transactions }: HeapLook): stri
   return `minute ${minute}: heap ${megabytes(bytes)} MB, ${nodes} nodes, ${transactions} transactions so far`;
 }
 
-/** Null: its heap was not looked at. */
+/** Null: its heap was not looked at for so long that it says anything. */
 export function heapChart(heap: readonly HeapLook[]): Chart | null {
-  if (heap.length < 2) return null;
+  if (heap.length < 4) return null;
   return lineChart({
     file: 'heap.svg',
     title: 'What the page holds',
@@ -109,11 +109,8 @@ function traceText({ file, threads }: NonNullable<PageFigures['trace']>): string
 }
 
 function heapText(heap: readonly HeapLook[]): string {
-  const quarter = (index: number): string => {
-    const part = heap.slice((heap.length * index) / 4, (heap.length * (index + 1)) / 4);
-    return megabytes(spread(part.map(({ bytes }) => bytes)).median);
-  };
+  const quarters = quarterMedians(heap.map(({ bytes }) => bytes)).map(megabytes);
   const { minute, transactions } = heap.at(-1)!;
   const before = heap[0]!.transactions;
-  return `In ${minute} minutes with ${transactions - before} transactions, medians of the four quarters: ${[0, 1, 2, 3].map(quarter).join(', ')} MB; ${heap[0]!.nodes} elements at the beginning, ${heap.at(-1)!.nodes} at the end.`;
+  return `In ${minute} minutes with ${transactions - before} transactions, medians of the four quarters: ${quarters.join(', ')} MB; ${heap[0]!.nodes} elements at the beginning, ${heap.at(-1)!.nodes} at the end.`;
 }

@@ -95,7 +95,13 @@ const status = having<ReplicaStatus>({
       bytesTotal: orNull(number),
       percent: orNull(number),
       attempts: number,
-      lastFailure: orNull(having<object>({})),
+      lastFailure: orNull(
+        having<NonNullable<NonNullable<ReplicaStatus['recovery']>['lastFailure']>>({
+          reason: text,
+          source: orNull(text),
+          agoMs: number,
+        }),
+      ),
       sinceMs: number,
     }),
   ),

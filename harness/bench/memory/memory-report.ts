@@ -1,6 +1,6 @@
 /** Whether memory stays flat, from what was seen of it. Pure. */
 import { machineLines } from '../machine.ts';
-import { spread } from '../summary.ts';
+import { quarterMedians } from '../summary.ts';
 import type { Look, MemoryRun } from './memory.ts';
 
 /** The last quarter may hold so much more than the second one. */
@@ -16,10 +16,7 @@ export interface MemoryFigures {
 /** What a process takes as it warms up, in the first quarter, is not held against it. @throws RangeError if there are fewer than four looks */
 export function figuresOf(looks: readonly Look[]): MemoryFigures {
   if (looks.length < 4) throw new RangeError('too few looks at the memory: let it run longer');
-  const quarters = [0, 1, 2, 3].map((quarter) => {
-    const part = looks.slice((looks.length * quarter) / 4, (looks.length * (quarter + 1)) / 4);
-    return spread(part.map(({ residentMiB }) => residentMiB)).median;
-  });
+  const quarters = quarterMedians(looks.map(({ residentMiB }) => residentMiB));
   const [, second = 0, , last = 0] = quarters;
   const mostMiB = Math.max(...looks.map(({ residentMiB }) => residentMiB));
   return { quarters, mostMiB, isFlat: last <= second * flatShare };

@@ -5,7 +5,7 @@
  * Responsible for: which transactions a report releases, who a copy comes from, whose leadership has ended, and that no record is smaller than its header. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import type { Ballot } from '../../../server/src/multipaxos/types/names.ts';
+import { ballotLabel } from '../../../server/src/multipaxos/ballot.ts';
 import { segmentBytes } from '../../../server/src/wal/lsn.ts';
 import type { ApplyEvent } from './apply-event.ts';
 
@@ -20,8 +20,6 @@ interface Run {
   source: string | null;
 }
 
-const nameOf = ({ round, replica }: Ballot): string => `${round}.${replica}`;
-
 /** The first event that disagrees, and why; null: there is none. */
 export function disagreementIn(
   events: readonly TraceEvent[],
@@ -31,7 +29,7 @@ export function disagreementIn(
   for (const event of ordered) {
     const run = runs.get(event.run) ?? { led: new Set(), shipped: [], source: null };
     runs.set(event.run, run);
-    if (event.layer === 'consensus' && event.state.role === 'leader') run.led.add(nameOf(event.state.ballot));
+    if (event.layer === 'consensus' && event.state.role === 'leader') run.led.add(ballotLabel(event.state.ballot));
     if (event.layer !== 'apply') continue;
     const reason = disagrees(run, event);
     if (reason !== null) return { event, reason };
@@ -73,7 +71,7 @@ function recordEndIn(event: ApplyEvent): number | null {
 
 function disagrees(run: Run, event: ApplyEvent): string | null {
   if (event.name === 'Ship') {
-    const isNew = run.shipped.some(({ leadership }) => nameOf(leadership) !== nameOf(event.leadership));
+    const isNew = run.shipped.some(({ leadership }) => ballotLabel(leadership) !== ballotLabel(event.leadership));
     run.shipped = [...(isNew ? [] : run.shipped), event];
   }
   if (event.name === 'Release') return disagreesOnCommits(run, event);
@@ -81,8 +79,8 @@ function disagrees(run: Run, event: ApplyEvent): string | null {
   const endsCopy = event.name === 'GiveUpCopy' || event.name === 'EndCopy';
   if (endsCopy && event.source !== run.source)
     return `a copy from ${event.source} ends, and one from ${run.source ?? 'nobody'} has begun`;
-  if (event.name === 'Depose' && !run.led.delete(nameOf(event.leadership)))
-    return `its replica was no leader in ${nameOf(event.leadership)}, or is told once more to be none`;
+  if (event.name === 'Depose' && !run.led.delete(ballotLabel(event.leadership)))
+    return `its replica was no leader in ${ballotLabel(event.leadership)}, or is told once more to be none`;
   return null;
 }
 

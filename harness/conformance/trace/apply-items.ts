@@ -4,7 +4,7 @@
  * Responsible for: one order of all replicas. Consensus events are put in order by linearize.ts; the events of `apply` stay between those of their own run. Judges nothing. Pure.
  */
 import type { TraceEvent } from '../../../server/src/api/events.ts';
-import { sameBallot } from '../../../server/src/multipaxos/ballot.ts';
+import { ballotLabel, sameBallot } from '../../../server/src/multipaxos/ballot.ts';
 import { replicaOf } from '../../../server/src/multipaxos/configuration.ts';
 import type { Ballot, EntryLabel, ReplicaId } from '../../../server/src/multipaxos/types/names.ts';
 import type { ApplyEvent, ApplyItem } from './apply-event.ts';
@@ -150,25 +150,23 @@ function addLostShips(runs: ReadonlyMap<string, Run>, events: readonly TraceEven
     const before = run.waiting.at(-1) as ApplyEvent;
     const { label, leadership, timeline, start, end } = feed;
     const { seq, atUs } = before;
-    const commits = [...(unaccounted.get(nameOf(leadership)) ?? [])];
-    unaccounted.delete(nameOf(leadership));
+    const commits = [...(unaccounted.get(ballotLabel(leadership)) ?? [])];
+    unaccounted.delete(ballotLabel(leadership));
     run.waiting.push({ ...ship, seq: seq + 1, atUs, label, leadership, timeline, start, end, commits });
   }
 }
-
-const nameOf = ({ round, replica }: Ballot): string => `${round}.${replica}`;
 
 /** By leadership: of which somebody was told that they are committed, though no range that is told has them. */
 function committedElsewhere(events: readonly TraceEvent[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const event of events) {
     if (event.layer !== 'apply' || event.name !== 'TellOutcome' || event.outcome !== 'committed') continue;
-    const key = nameOf(event.leadership);
+    const key = ballotLabel(event.leadership);
     found.set(key, (found.get(key) ?? new Set()).add(event.xid));
   }
   for (const event of events)
     if (event.layer === 'apply' && event.name === 'Ship')
-      for (const xid of event.commits) found.get(nameOf(event.leadership))?.delete(xid);
+      for (const xid of event.commits) found.get(ballotLabel(event.leadership))?.delete(xid);
   return found;
 }
 
