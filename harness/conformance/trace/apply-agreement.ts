@@ -29,7 +29,8 @@ export function disagreementIn(
   for (const event of ordered) {
     const run = runs.get(event.run) ?? { led: new Set(), shipped: [], source: null };
     runs.set(event.run, run);
-    if (event.layer === 'consensus' && event.state.role === 'leader') run.led.add(ballotLabel(event.state.ballot));
+    if (event.layer === 'consensus' && event.state.role === 'leader')
+      run.led.add(ballotLabel(event.state.ballot));
     if (event.layer !== 'apply') continue;
     const reason = disagrees(run, event);
     if (reason !== null) return { event, reason };
@@ -71,7 +72,9 @@ function recordEndIn(event: ApplyEvent): number | null {
 
 function disagrees(run: Run, event: ApplyEvent): string | null {
   if (event.name === 'Ship') {
-    const isNew = run.shipped.some(({ leadership }) => ballotLabel(leadership) !== ballotLabel(event.leadership));
+    const isNew = run.shipped.some(
+      ({ leadership }) => ballotLabel(leadership) !== ballotLabel(event.leadership),
+    );
     run.shipped = [...(isNew ? [] : run.shipped), event];
   }
   if (event.name === 'Release') return disagreesOnCommits(run, event);
