@@ -154,10 +154,32 @@ describe('WAL that is not chosen', () => {
   const ends = (unchosenBytes: number, events: readonly TraceEvent[], of: LoadStatus = load) => {
     const replicas = [one('r1', wal(unchosenBytes)), leads('r2', 2), one('r3')];
     return told(
-      looks({ replicas: start }, { replicas }, { replicas }, { replicas, events }, { replicas, load: of }),
+      looks(
+        { replicas: start },
+        { replicas: start },
+        { replicas },
+        { replicas },
+        { replicas, events },
+        { replicas, load: of },
+      ),
     );
   };
   const parted = other({ seq: 1 }, { layer: 'apply', name: 'CheckPrefix', outcome: 'parted' });
+
+  it('is written only where clients are answered before the leader is cut off', () => {
+    const [chapter] = unchosenWal.chapters;
+    const now = (acknowledged: number): Told => {
+      const answered = { ...load, counts: { ...load.counts, acknowledged } };
+      return told(looks({ replicas: start }, { replicas: start, load: answered }));
+    };
+    expect(chapter!.acts(now(90))).toEqual([]);
+    expect(chapter!.hasComeAbout(now(90))).toBe(false);
+    expect(chapter!.hasComeAbout(now(91))).toBe(true);
+    expect(chapter!.caption(now(91))).toContain('1 write was answered');
+    const unseen = told(looks({ replicas: start, load: null }, { replicas: start, load: null }));
+    expect(chapter!.hasComeAbout(unseen)).toBe(true);
+    expect(chapter!.caption(unseen)).toContain('not seen whether');
+  });
 
   it('may be there still, and that is an answer', () => {
     expect(unchosenWal.answer(ends(90, [parted])).choice).toBe('kept');
@@ -180,7 +202,7 @@ describe('WAL that is not chosen', () => {
   });
 
   it('is not said to part where a copy is all that was seen', () => {
-    const caption = (events: readonly TraceEvent[]) => unchosenWal.chapters[2]!.caption(ends(0, events));
+    const caption = (events: readonly TraceEvent[]) => unchosenWal.chapters[3]!.caption(ends(0, events));
     const copy = other({ seq: 1 }, { layer: 'apply', name: 'EndCopy', source: 'r2', slot: 9 });
     expect(caption([copy])).toContain('may be for another reason');
     expect(caption([parted])).toContain('parts from what was chosen');

@@ -71,7 +71,7 @@ describe('WAL that is not chosen', () => {
     other({ seq }, { layer: 'apply', name: 'CheckPrefix', outcome });
   const copied = other({ seq: 9 }, { layer: 'apply', name: 'EndCopy', source: 'r2', slot: 9 });
   const run = (bytes: number, ...events: readonly TraceEvent[]) =>
-    told(start, after, after, [unchosen(bytes), ...events], [unchosen(bytes)]);
+    told(start, start, after, after, [unchosen(bytes), ...events], [unchosen(bytes)]);
 
   it('is gone once a copy was made, whatever the last status said of it', () => {
     expect(unchosenWal.answer(run(90, compared(1, 'parted'), copied)).choice).toBe('rewound');
@@ -80,7 +80,7 @@ describe('WAL that is not chosen', () => {
 
   it('was not judged by a comparison that could not decide', () => {
     const hasCome = (...events: readonly TraceEvent[]) =>
-      unchosenWal.chapters[2]!.hasComeAbout(run(90, ...events));
+      unchosenWal.chapters[3]!.hasComeAbout(run(90, ...events));
     expect(hasCome(compared(1, 'undecided'))).toBe(false);
     expect(hasCome(compared(1, 'undecided'), compared(2, 'parted'))).toBe(true);
     expect(unchosenWal.answer(run(90, compared(1, 'parted'), compared(2, 'undecided'))).choice).toBe('kept');

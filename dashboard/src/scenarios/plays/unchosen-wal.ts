@@ -4,12 +4,12 @@ import type { Scenario, Told } from '../scenario.ts';
 import { eventsIn, lastStatusIn, leaderIn, type Seen, statusIn } from '../seen.ts';
 import { ballotOf, listed } from '../words.ts';
 import { formatBytes } from '../../model/format.ts';
-import { spellKept } from '../load-words.ts';
+import { answeredBetween, spellKept } from '../load-words.ts';
 
 const unchosenAt = (seen: Seen, id: string): number => lastStatusIn(seen, id)?.wal?.unchosenBytes ?? 0;
 /** What was found of the old leader's WAL; null: it was not looked at yet. */
 const verdictOf = ({ start, ends, now }: Told): 'standby' | 'parted' | null => {
-  const afterMs = ends[1]?.atMs ?? start.atMs;
+  const afterMs = ends[2]?.atMs ?? start.atMs;
   const found = eventsIn(now, 'CheckPrefix', { of: rolesIn(start).leader, afterMs })
     .map(({ outcome }) => outcome)
     .findLast((outcome) => outcome !== 'undecided');
@@ -42,6 +42,26 @@ export const unchosenWal: Scenario = {
 
   chapters: [
     {
+      title: 'Clients write, and are answered',
+      acts: () => [],
+      // A leader that nobody hears gives up in seconds: if clients came only then, it would have written nothing.
+      awaits: () => 'a write of a client is answered',
+      hasComeAbout: ({ start, now }) => answeredBetween(start, now) !== 0,
+      withinMs: 60_000,
+      caption({ start, now }) {
+        const { leader, others } = rolesIn(start);
+        const answered = answeredBetween(start, now);
+        const count =
+          answered === null
+            ? 'No load runs here, so it is not seen whether a client writes'
+            : `${answered} ${answered === 1 ? 'write was' : 'writes were'} answered since it began`;
+        return `${count}. The PostgreSQL of ${leader} writes a commit into its WAL, the WAL goes to ${listed(others)}, and the commit is let go when a majority has voted for it.`;
+      },
+      ifMissed: 'Do clients write? Look at what the load says below, and wait longer.',
+      rule: { module: 'OrderedApply', name: 'Release' },
+      marks: ({ start }) => ({ replicas: [rolesIn(start).leader] }),
+    },
+    {
       title: 'The leader is cut off and writes alone',
       acts: ({ start }) => [{ action: 'isolate', replica: rolesIn(start).leader }],
       awaits: ({ start }) => `the PostgreSQL of ${rolesIn(start).leader} has WAL that is not chosen`,
@@ -54,7 +74,8 @@ export const unchosenWal: Scenario = {
         const { leader } = rolesIn(start);
         return `${leader} has ${formatBytes(unchosenAt(now, leader))} of WAL beyond what is chosen. The commits in it wait: PostgreSQL has written them, and their clients get no answer before a majority has voted for them. None will, for nobody hears ${leader}.`;
       },
-      ifMissed: 'Do clients write? Look at what the load says below, and wait longer.',
+      ifMissed:
+        'Has it given up to lead before a client wrote to it? Make everything whole, look at what the load says below, and begin it again.',
       rule: { module: 'OrderedApply', name: 'ReleasedIsChosen' },
       marks: ({ start }) => ({ replicas: [rolesIn(start).leader] }),
     },
@@ -92,7 +113,7 @@ export const unchosenWal: Scenario = {
           return `${leader} copies its database, or has done so: what it found of its own WAL was not told, so this may be for another reason than that it parts from what was chosen.`;
         return verdictOf(told) === 'standby'
           ? `${leader} has found nothing in its WAL that was not chosen: what it had written beyond was not on disk when its PostgreSQL was stopped. It goes on as a standby as it is.`
-          : `${leader} has found that its WAL parts from what was chosen: it holds ${formatBytes(unchosenAt(told.ends[0]!, leader))} or so that a later leadership has overruled. It may not be started as a standby like that: its pages may hold what never happened.`;
+          : `${leader} has found that its WAL parts from what was chosen: it holds ${formatBytes(unchosenAt(told.ends[1]!, leader))} or so that a later leadership has overruled. It may not be started as a standby like that: its pages may hold what never happened.`;
       },
       ifMissed: 'Look whether its links are mended, and wait longer.',
       rule: { module: 'OrderedApply', name: 'HasParted' },
@@ -102,7 +123,7 @@ export const unchosenWal: Scenario = {
       title: 'It is rewound',
       acts: () => [],
       awaits: ({ start }) => `${rolesIn(start).leader} serves clients again`,
-      hasComeAbout: ({ start, ends, now }) => hasCaughtUp(now, rolesIn(start).leader, ends[2]!),
+      hasComeAbout: ({ start, ends, now }) => hasCaughtUp(now, rolesIn(start).leader, ends[3]!),
       withinMs: 240_000,
       caption(told) {
         const { leader } = rolesIn(told.start);
@@ -110,7 +131,7 @@ export const unchosenWal: Scenario = {
         const status = statusIn(told.now, leader)!;
         return copy === undefined
           ? `${leader} is ${status.role} on timeline ${status.wal?.timeline ?? '–'}, with the database that it had.`
-          : `${leader} took from ${copy.source} the blocks that differ, as of slot ${copy.slot}, and is ${status.role} on timeline ${status.wal?.timeline ?? '–'} now. What it had written alone is gone. ${spellKept(told.now, told.ends[2]!.atMs)}`;
+          : `${leader} took from ${copy.source} the blocks that differ, as of slot ${copy.slot}, and is ${status.role} on timeline ${status.wal?.timeline ?? '–'} now. What it had written alone is gone. ${spellKept(told.now, told.ends[3]!.atMs)}`;
       },
       ifMissed: 'A copy takes as long as the database is large: wait longer.',
       rule: { module: 'OrderedApply', name: 'EndCopy' },
@@ -124,7 +145,7 @@ export const unchosenWal: Scenario = {
     const fate = fateOf(last);
     return {
       choice: fate,
-      happened: `${happenedTo(leader, fate)} ${spellKept(last.now, told.ends[2]!.atMs)}`,
+      happened: `${happenedTo(leader, fate)} ${spellKept(last.now, told.ends[3]!.atMs)}`,
       why: `What is committed is what a majority has voted for, and not what is in a PostgreSQL. A commit returns to its client only when that is so; so WAL that no majority voted for was promised to nobody, and giving it up breaks no word. To keep it would make one database differ from the others for ever.`,
       rule: { module: 'OrderedApply', name: 'AnsweredIsChosen' },
     };

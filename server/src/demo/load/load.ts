@@ -23,12 +23,15 @@ const againMs = 500;
 const setUp = `CREATE SCHEMA IF NOT EXISTS lab;
   CREATE TABLE IF NOT EXISTS lab.load (id bigint PRIMARY KEY, client int NOT NULL)`;
 
+/** What runs while the load is on, each by itself: a client, by its number, or one of these. */
+type Part = number | 'preparation' | 'looks';
+
 export class DemoLoad {
   private readonly options: LoadOptions;
   private settings: LoadSettings;
   private conscience: Conscience | null = null;
-  private working: Promise<unknown> = Promise.resolve();
-  private isWorking = false;
+  /** Each until it has ended: one that hangs at a replica holds up no other. */
+  private readonly parts = new Map<Part, Promise<void>>();
   /** Nobody watches: it rests, whatever is set. */
   private isHeld = true;
   /** Rows at or below are deleted. */
@@ -63,63 +66,71 @@ export class DemoLoad {
 
   async stop(): Promise<void> {
     this.set({ ...this.settings, isRunning: false });
-    await this.working;
+    await Promise.all(this.parts.values());
   }
 
   private get isOn(): boolean {
     return this.settings.isRunning && !this.isHeld;
   }
 
+  /** Whatever is to run, and does not, begins; what is not to run any more ends by itself. */
   private look(): void {
-    if (!this.isOn || this.isWorking) return;
-    this.isWorking = true;
-    this.working = this.work().finally(() => {
-      this.isWorking = false;
+    const { conscience } = this;
+    if (!this.isOn) return;
+    if (conscience === null) {
+      this.begin('preparation', () => this.prepare());
+      return;
+    }
+    this.begin('looks', () => this.looks(conscience));
+    const { clients } = this.settings;
+    for (let number = 0; number < clients; number += 1)
+      this.begin(number, () => this.client(number, conscience).run());
+  }
+
+  private begin(part: Part, work: () => Promise<void>): void {
+    if (this.parts.has(part)) return;
+    const ended = work().finally(() => {
+      this.parts.delete(part);
       this.look();
+    });
+    this.parts.set(part, ended);
+  }
+
+  private client(number: number, conscience: Conscience): LoadClient {
+    return new LoadClient({
+      number,
+      ports: this.options.plans.map(({ pgwirePort }) => pgwirePort),
+      conscience,
+      pauseMs: () => {
+        const { clients, perSecond } = this.settings;
+        return this.isOn && number < clients ? (1000 * clients) / perSecond : null;
+      },
+      readShare: () => this.settings.readShare,
     });
   }
 
-  /** Until it is off, or has other clients. */
-  private async work(): Promise<void> {
-    const conscience = await this.prepared();
-    if (conscience === null) return;
-    this.conscience = conscience;
-    const { clients } = this.settings;
-    const goesOn = (): boolean => this.isOn && this.settings.clients === clients;
-    const ports = this.options.plans.map(({ pgwirePort }) => pgwirePort);
-    const all = Array.from({ length: clients }, (_, number) =>
-      new LoadClient({
-        number,
-        ports,
-        conscience,
-        pauseMs: () => (goesOn() ? (1000 * clients) / this.settings.perSecond : null),
-        readShare: () => this.settings.readShare,
-      }).run(),
-    );
-    await Promise.all([...all, this.looks(conscience, goesOn)]);
-  }
-
-  /** The table is there, and what earlier loads have left in it is not judged. Null: it was turned off meanwhile. */
-  private async prepared(): Promise<Conscience | null> {
-    if (this.conscience !== null) return this.conscience;
+  /** The table is there, and what earlier loads have left in it is not judged. Without a conscience if it was turned off meanwhile. */
+  private async prepare(): Promise<void> {
+    const { plans } = this.options;
     for (let turn = 0; this.isOn; turn += 1) {
-      const { plans } = this.options;
       const found = await this.asked(plans[turn % plans.length]!, '', async (client) => {
         await client.query(setUp);
         const { rows } = await client.query<{ last: string | null }>('SELECT max(id) AS last FROM lab.load');
         return Number(rows[0]?.last ?? 0);
       }).catch(() => null);
-      if (found !== null) return new Conscience(found);
+      if (found !== null) {
+        this.conscience = new Conscience(found);
+        return;
+      }
       await sleep(againMs);
     }
-    return null;
   }
 
-  private async looks(conscience: Conscience, goesOn: () => boolean): Promise<void> {
-    while (goesOn()) {
-      for (const plan of this.options.plans) if (goesOn()) await this.lookAt(plan, conscience);
-      if (goesOn()) await this.tidy(conscience);
-      for (let ms = 0; ms < lookEveryMs && goesOn(); ms += againMs) await sleep(againMs);
+  private async looks(conscience: Conscience): Promise<void> {
+    while (this.isOn) {
+      for (const plan of this.options.plans) if (this.isOn) await this.lookAt(plan, conscience);
+      if (this.isOn) await this.tidy(conscience);
+      for (let ms = 0; ms < lookEveryMs && this.isOn; ms += againMs) await sleep(againMs);
     }
   }
 
