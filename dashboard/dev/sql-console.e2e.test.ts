@@ -145,6 +145,22 @@ describe('the SQL console', () => {
     expect(await part('sql-command').innerText()).toBe('SELECT 1');
   }, 60_000);
 
+  it('shows what was copied with its tabs, and of the binary format how much it was', async () => {
+    const copied = { columns: ['copied text'], rows: [['1\tmocha']], command: 'COPY 2', truncated: true };
+    answer = () => result({ command: 'COPY 9', binaryBytes: 2048, earlier: [copied] });
+    await part('sql-input').fill('COPY a TO STDOUT; COPY b TO STDOUT (FORMAT binary)');
+    await page.keyboard.press('Control+Enter');
+    await expect
+      .poll(() => part('sql-binary').innerText(), soon)
+      .toMatch(/is binary, 2 KB, and is not shown/);
+    expect(await part('sql-rows').count()).toBe(0);
+    await part('sql-statement-1').click();
+    await part('sql-rows').scrollIntoViewIfNeeded();
+    await part('sql-rows').getByText('1\tmocha', { exact: true }).waitFor();
+    expect(await part('sql-result').innerText()).toContain('first 1 rows');
+    expect(await part('sql-binary').count()).toBe(0);
+  }, 60_000);
+
   it('is entered, run and left by the keyboard, and keeps what was run', async () => {
     await part('sql-input').focus();
     await page.keyboard.press('Control+A');

@@ -1,12 +1,13 @@
 /**
  * Runs what people type into the dashboard's console, as the demo's user, through a replica's port for SQL clients.
  *
- * Responsible for: bounds on time, rows and bytes, and a shape that a page can show. Each request has a session of its own.
- * Invariant: rows beyond the bound are read and forgotten, never kept, so that the statement still completes.
+ * Responsible for: a bound on time, and a shape that a page can show; what is kept of rows is kept-rows.ts. Each request has a session of its own.
+ * Invariant: a statement that asks for data (COPY FROM STDIN) is refused at once, since there are none.
  */
-import { type Client, type DatabaseError, Query, type QueryResult, type ResultBuilder } from 'pg';
+import { type Client, type DatabaseError, Query, type QueryResult } from 'pg';
 import { z } from 'zod';
 import type { SqlError, SqlResult, StatementResult } from '../api/sql.ts';
+import { createKeptRows } from './kept-rows.ts';
 import { connectionOf, endSession, sessionAt } from './sql-session.ts';
 
 export const sqlBody = z.strictObject({ replica: z.string().max(64), sql: z.string().min(1).max(100_000) });
@@ -14,11 +15,7 @@ export const sqlBody = z.strictObject({ replica: z.string().max(64), sql: z.stri
 const timeoutMs = 15_000;
 // Longer than a gateway waits for a leader, so that what it says about it is what people see.
 const connectMs = 8000;
-/** Of all statements of a text together. */
-const rowsMax = 2000;
-const charsMax = 1024 * 1024;
 const statementsMax = 100;
-const cellCharsMax = 10_000;
 
 /** Everything stays the text that PostgreSQL sent. */
 const asText = { getTypeParser: () => (value: string) => value };
@@ -53,51 +50,42 @@ export async function runSql(port: number, sql: string): Promise<SqlResult | { r
 function collect(client: Client, sql: string): Promise<Omit<SqlResult, 'durationMs'>> {
   return new Promise((resolve, reject) => {
     const commands: string[] = [];
-    const rowsOf = new Map<unknown, (string | null)[][]>();
-    const cut = new Set<unknown>();
-    let rowsKept = 0;
-    let chars = 0;
+    const kept = createKeptRows();
+    let isAskedForData = false;
     const query = new Query<(string | null)[]>({
       text: sql,
       rowMode: 'array',
       types: asText,
     } as unknown as string);
-    query.on('row', (row: unknown, result?: ResultBuilder) => {
-      const cells = (row as (string | null)[]).map(shorten);
-      chars += cells.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
-      if (rowsKept >= rowsMax || chars > charsMax) {
-        cut.add(result);
-        return;
-      }
-      rowsKept += 1;
-      const rows = rowsOf.get(result) ?? [];
-      rowsOf.set(result, rows);
-      rows.push(cells);
-    });
+    // What comes before a statement's tag is that statement's.
+    query.on('row', (row: unknown) => kept.row(commands.length, row as (string | null)[]));
     query.on('end', (given: unknown) => {
       const all = (Array.isArray(given) ? given : [given]) as (QueryResult | undefined)[];
-      const results = all.map(
-        (one, index): StatementResult => ({
-          columns: one?.fields.map(({ name }) => name) ?? [],
-          rows: rowsOf.get(one) ?? [],
-          command: commands[index] ?? one?.command ?? '',
-          truncated: cut.has(one),
-        }),
-      );
+      const results = all.map((one, index): StatementResult => {
+        const names = one?.fields.map(({ name }) => name) ?? [];
+        return kept.resultOf(index, names, commands[index] ?? one?.command ?? '');
+      });
       const last = results.at(-1) ?? { columns: [], rows: [], command: '', truncated: false };
       resolve({ ...last, earlier: results.slice(0, -1).slice(-statementsMax) });
     });
-    query.on('error', reject);
+    query.on('error', (error: Error) => reject(isAskedForData ? withoutData(error) : error));
+    const connection = connectionOf(client);
     // The whole tag: of CREATE TABLE, pg's own result keeps CREATE.
-    connectionOf(client).on('commandComplete', ({ text }) => {
-      commands.push(text);
-    });
+    connection.on('commandComplete', ({ text }) => void commands.push(text));
+    connection.on('copyOutResponse', ({ binary }) => kept.copies(commands.length, binary));
+    connection.on('copyData', ({ chunk }) => kept.copied(commands.length, chunk));
+    connection.on('copyInResponse', () => void (isAskedForData = true));
     client.query(query);
   });
 }
 
-function shorten(cell: string | null): string | null {
-  return cell !== null && cell.length > cellCharsMax ? `${cell.slice(0, cellCharsMax)}...` : cell;
+/** What PostgreSQL says when pg has refused to send data. */
+function withoutData(error: Error): Error {
+  if ((error as DatabaseError).code !== '57014') return error;
+  return Object.assign(new Error('COPY FROM STDIN waits for data, and the console has none to send.'), {
+    code: '0A000',
+    hint: "Write the rows into INSERT, or copy a file with psql: \\copy a_table FROM 'file'.",
+  });
 }
 
 function describe(error: DatabaseError): SqlError {

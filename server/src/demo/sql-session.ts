@@ -16,6 +16,11 @@ export function sessionAt(port: number, config: ClientConfig): Client {
 interface Connection {
   readonly stream: { destroy(): void };
   on(event: 'commandComplete', listener: (message: { readonly text: string }) => void): void;
+  on(event: 'copyOutResponse', listener: (message: { readonly binary: boolean }) => void): void;
+  /** A row, or a part of what goes before and behind the rows of the binary format. */
+  on(event: 'copyData', listener: (message: { readonly chunk: Buffer }) => void): void;
+  /** pg refuses to send any. */
+  on(event: 'copyInResponse', listener: () => void): void;
 }
 export const connectionOf = (client: Client): Connection =>
   (client as unknown as { readonly connection: Connection }).connection;

@@ -124,6 +124,68 @@ describe('the SQL console', () => {
     expect(long.length).toBeLessThan(10_010);
   });
 
+  it('shows what COPY sends as text or CSV line by line, beside the results of other statements', async () => {
+    const pairs = "SELECT * FROM (VALUES (1, 'caffè'), (2, NULL)) AS drink (id, name)";
+    expect(await sql(`COPY (${pairs}) TO STDOUT`)).toMatchObject({
+      columns: ['copied text'],
+      rows: [['1\tcaffè'], ['2\t\\N']],
+      command: 'COPY 2',
+      truncated: false,
+    });
+    const csv = `COPY (SELECT 1 AS id, E'two\nlines' AS name) TO STDOUT (FORMAT csv, HEADER)`;
+    expect(await sql(`SELECT 5 AS five; ${csv}; SELECT 6 AS six`)).toMatchObject({
+      rows: [['6']],
+      earlier: [
+        { columns: ['five'], rows: [['5']] },
+        { columns: ['copied text'], rows: [['id,name'], ['1,"two'], ['lines"']], command: 'COPY 1' },
+      ],
+    });
+    expect(await sql('COPY (SELECT 1 WHERE false) TO STDOUT')).toMatchObject({
+      columns: ['copied text'],
+      rows: [],
+      command: 'COPY 0',
+      truncated: false,
+    });
+  });
+
+  it('keeps of copied text no more than of other rows, and of the binary format its size alone', async () => {
+    const many = await sql('COPY (SELECT generate_series(1, 2500)) TO STDOUT');
+    expect(many).toMatchObject({ truncated: true, command: 'COPY 2500' });
+    expect((many as SqlResult).rows.length).toBe(2000);
+    const large = (await sql(
+      "COPY (SELECT repeat('é', 9000) FROM generate_series(1, 500)) TO STDOUT",
+    )) as SqlResult;
+    expect(large.truncated).toBe(true);
+    expect(large.rows.length).toBe(116);
+    const long = (await sql("COPY (SELECT repeat('x', 50000)) TO STDOUT")) as SqlResult;
+    expect(long.rows[0]?.[0]?.length).toBeLessThan(10_010);
+    // Signature, flags and length of the extension, a row of one int4, trailer.
+    expect(await sql('COPY (SELECT 7::int4) TO STDOUT (FORMAT binary)')).toMatchObject({
+      columns: [],
+      rows: [],
+      command: 'COPY 1',
+      truncated: false,
+      binaryBytes: 19 + 2 + 4 + 4 + 2,
+    });
+  });
+
+  it('refuses COPY from its user at once, with what to do, and goes on', async () => {
+    const beganMs = performance.now();
+    const refusal = {
+      error: {
+        code: '0A000',
+        message: 'COPY FROM STDIN waits for data, and the console has none to send.',
+        hint: expect.stringMatching(/INSERT.*psql.*copy/) as string,
+      },
+    };
+    expect(await sql('COPY drinks FROM STDIN')).toEqual(refusal);
+    expect(await sql('INSERT INTO many VALUES (0); COPY many FROM STDIN (FORMAT csv); SELECT 1')).toEqual(
+      refusal,
+    );
+    expect(performance.now() - beganMs).toBeLessThan(5000);
+    expect(await rowsOf('SELECT count(*) FROM many')).toEqual([['2500']]);
+  });
+
   it('passes on errors with SQLSTATE, hint and position', async () => {
     expect(await sql('SELECT nam FROM drinks')).toEqual({
       error: {

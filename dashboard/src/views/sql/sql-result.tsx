@@ -1,7 +1,7 @@
 /** What a text of SQL gave: of each statement its command tag and its rows, or PostgreSQL's error with its SQLSTATE and the place that it points at. */
 import { lazy, Suspense, useState } from 'react';
 import type { SqlError, SqlResult, StatementResult } from '../../../../server/src/api/sql.ts';
-import { formatCount, formatMs } from '../../model/format.ts';
+import { formatBytes, formatCount, formatMs } from '../../model/format.ts';
 import { locate } from '../../model/sql-history.ts';
 import type { SqlOutcome } from '../../run/requests.ts';
 
@@ -72,6 +72,11 @@ function Results({ result, replica }: { readonly result: SqlResult; readonly rep
           </span>
         ) : null}
       </p>
+      {shown.binaryBytes === undefined ? null : (
+        <p className="quiet sql-binary" data-testid="sql-binary">
+          What was copied is binary, {formatBytes(shown.binaryBytes)}, and is not shown. As text or CSV it is.
+        </p>
+      )}
       {shown.columns.length === 0 ? null : (
         <Suspense fallback={<p className="empty">Drawing the rows…</p>}>
           <ResultTable result={shown} />

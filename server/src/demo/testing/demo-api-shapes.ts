@@ -246,6 +246,7 @@ const statementResult = z.strictObject({
   rows: z.array(z.array(z.string().nullable())),
   command: z.string(),
   truncated: z.boolean(),
+  binaryBytes: z.int().min(0).exactOptional(),
 }) satisfies z.ZodType<StatementResult>;
 
 export const sqlShape: z.ZodType<SqlResult> = statementResult.extend({
