@@ -2,6 +2,7 @@
  * The demo's data directory: whose it is, which cluster it holds, who runs in it.
  *
  *   demo.json      what the cluster is, for ever: number of replicas, their ports for SQL clients, where their logs are, what travels, the secret, whether it was founded
+ *   joining.json   which replica is waited for until it votes, and whom it replaces (join-file.ts)
  *   running.json   which processes and ports the last supervisor had
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
@@ -9,7 +10,7 @@
  * Invariant: nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other), the kind of their logs and what travels never change.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -28,6 +29,7 @@ import {
 } from './demo-store.ts';
 import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
 import { requireOwnDir } from './own-dir.ts';
+import { readJson, writeWhole } from './whole-file.ts';
 
 /** That of directories that this build can read: since 2 the log knows which cluster it belongs to. */
 const dirVersion = 2;
@@ -259,25 +261,4 @@ export async function readRunning(dir: string): Promise<RunningDemo | null> {
 
 export async function forgetRunning(dir: string): Promise<void> {
   await rm(join(dir, 'running.json'), { force: true });
-}
-
-async function readJson(file: string): Promise<unknown> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** These files hold the cluster's secret, so they are for the owner's eyes only. */
-async function writeWhole(file: string, text: string): Promise<void> {
-  await writeFile(`${file}.new`, `${text}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
 }

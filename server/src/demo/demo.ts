@@ -34,6 +34,7 @@ import { usualLoad } from './load/load-settings.ts';
 import { type DemoServer, reportOf, startDemoServer } from './demo-server.ts';
 import { lookAtMembers } from './group-members.ts';
 import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type ReplicaPlan } from './layout.ts';
+import { noteJoin, readJoin } from './join-file.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
 import { areFree, awaitFreePorts, requireFreePorts } from './ports.ts';
 import { untilServing } from './readiness.ts';
@@ -183,7 +184,12 @@ async function launch(
   if (load !== null) undo.push(() => load.stop());
   let dashboard: DashboardState | null = null;
   const { dashboardPort } = options;
+  const before = await readJoin(options.dataDir, say);
+  if (before !== null && before.replaced !== null && !options.check)
+    say(`${before.added} is to replace ${before.replaced}, as it was begun before: that goes on.`);
   const changes = createReplicaChanges({
+    before,
+    noteJoin: (join) => noteJoin(options.dataDir, join),
     supervisor,
     options,
     cluster: { ...dir.cluster, founded: true },

@@ -4,6 +4,7 @@ import type { MembershipStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { DemoCluster } from './data-dir.ts';
 import { type DemoOptions, demoHost, planReplica, planReplicas, type ReplicaPlan } from './layout.ts';
+import type { Join } from './joining.ts';
 import { createReplicaChanges } from './replica-changes.ts';
 
 type Member = MembershipStatus['members'][number];
@@ -19,6 +20,12 @@ interface Given {
   readonly check?: boolean;
   readonly free?: boolean;
   readonly isLed?: boolean;
+  /** What is written down by an earlier demo, and the numbers of the replicas that it left here. */
+  readonly before?: Join | null;
+  readonly here?: readonly number[];
+  /** Members at first. */
+  readonly voters?: readonly number[];
+  readonly learners?: readonly number[];
 }
 
 const timedOut: Answer = {
@@ -26,7 +33,17 @@ const timedOut: Answer = {
   body: { error: { code: 'timedOut', message: 'not known to be chosen' } },
 };
 
-function group({ answer, protocol = 'multi-paxos', check = false, free = true, isLed = true }: Given = {}) {
+function group({
+  answer,
+  protocol = 'multi-paxos',
+  check = false,
+  free = true,
+  isLed = true,
+  before = null,
+  here = [1, 2, 3],
+  voters = [1, 2, 3],
+  learners = [],
+}: Given = {}) {
   const options = {
     dataDir: '/tmp/barista-no-such-demo',
     replicas: 3,
@@ -35,9 +52,12 @@ function group({ answer, protocol = 'multi-paxos', check = false, free = true, i
     check,
   } as DemoOptions;
   const cluster = { replicas: 3, absent: [] as string[], protocol } as unknown as DemoCluster;
-  let plans: readonly ReplicaPlan[] = planReplicas(options);
+  let plans: readonly ReplicaPlan[] = here.map((number) => planReplica(options, number));
   let version = 3;
-  let members: readonly Member[] = plans.map((plan) => memberOf(plan, 'voter'));
+  let members: readonly Member[] = [
+    ...voters.map((number) => memberOf(planReplica(options, number), 'voter')),
+    ...learners.map((number) => memberOf(planReplica(options, number), 'learner')),
+  ];
   const did: string[] = [];
   const make = (action: string, replica: string): Answer => {
     const isThere = members.some((member) => member.replica === replica);
@@ -50,7 +70,10 @@ function group({ answer, protocol = 'multi-paxos', check = false, free = true, i
         : [...members, memberOf(planReplica(options, Number(replica.slice(1))), 'learner')];
     return { status: 200, body: { ok: true, membership: { version, members } } };
   };
+  let kept = before;
   const changes = createReplicaChanges({
+    before,
+    noteJoin: async (join) => void (kept = join),
     options,
     cluster,
     supervisor: {
@@ -80,11 +103,13 @@ function group({ answer, protocol = 'multi-paxos', check = false, free = true, i
     configure: async (plan, all) => void did.push(`configure ${plan.id} of ${all.length}`),
     note: async ({ replicas, absent }) => void did.push(`note ${replicas} without ${absent.join()}`),
     doubtMsMax: 20,
-    waiting: { everyMs: 1, msMax: 200 },
+    waiting: { everyMs: 1, msMax: 300 },
   });
   return {
     did,
     changes,
+    /** What a demo that is started again would read. */
+    kept: () => kept,
     ids: () => plans.map(({ id }) => id),
     members: () => members.map(({ replica }) => replica),
     /** Behind the demo's back, as a replica that joins does it, or the command line. */
@@ -269,6 +294,93 @@ describe('a replacement', () => {
     made.set(voters(made, 2, 3));
     expect(await replace('r1')).toMatchObject({ code: 'unknownReplica' });
     expect(made.did).toEqual([]);
+  });
+});
+
+describe('a replacement that was under way when the demo ended', () => {
+  const join: Join = { added: 'r4' as ReplicaId, replaced: 'r1' as ReplicaId, sinceVersion: 3 };
+  const left = { before: join, here: [1, 2, 3, 4] };
+
+  it('was written down before the leader was asked, and is kept when the demo ends', async () => {
+    const made = group();
+    expect(await made.changes.change({ action: 'replace', replica: 'r1' })).toMatchObject({ ok: true });
+    await made.changes.close();
+    expect(made.kept()).toEqual(join);
+    expect(made.ids()).toContain('r1');
+  });
+
+  it('goes on, and is shown as under way, until the new one votes and the old one is gone', async () => {
+    const made = group({ ...left, learners: [4] });
+    expect(made.changes.status()).toMatchObject({ state: 'joining', added: 'r4', replaced: 'r1' });
+    expect(await made.changes.change({ action: 'remove', replica: 'r2' })).toMatchObject({ code: 'busy' });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(made.did).toEqual([]);
+    made.set([1, 2, 3, 4].map((number) => made.memberOf(number, 'voter')));
+    await expect.poll(made.kept).toBe(null);
+    expect(made.did).toEqual(['remove r1', 'stop r1', 'note 3 without r1']);
+    expect(made.changes.status()).toMatchObject({ state: 'done' });
+  });
+
+  it('is ended where the old one was being removed, or was gone already', async () => {
+    const half = group({ ...left, voters: [2, 3, 4] });
+    await expect.poll(half.kept).toBe(null);
+    expect(half.did).toEqual(['remove r1', 'stop r1', 'note 3 without r1']);
+    const whole = group({ ...left, here: [2, 3, 4], voters: [2, 3, 4] });
+    await expect.poll(whole.kept).toBe(null);
+    expect(whole.changes.status()).toMatchObject({ state: 'done', text: 'r4 votes, and r1 is gone.' });
+  });
+
+  it('removes nobody while nobody leads who could be asked', async () => {
+    const made = group({ ...left, isLed: false, voters: [1, 2, 3, 4] });
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(made.changes.status().state).toBe('joining');
+    expect(made.did).toEqual([]);
+    await made.changes.close();
+    expect(made.kept()).toEqual(join);
+  });
+
+  it('is given up if the new one is no member any more, and the old one stays', async () => {
+    const gone = group(left);
+    await expect.poll(gone.kept).toBe(null);
+    expect(gone.changes.status()).toMatchObject({
+      state: 'failed',
+      text: expect.stringMatching(/r4 is no member.*r1 was not removed/),
+    });
+    const removed = group({ before: join });
+    await expect.poll(removed.kept).toBe(null);
+    expect(removed.changes.status().state).toBe('failed');
+    for (const { did, ids } of [gone, removed]) {
+      expect(did).toEqual([]);
+      expect(ids()).toContain('r1');
+    }
+    const asked = group({ ...left, learners: [4] });
+    expect(await asked.changes.change({ action: 'remove', replica: 'r4' })).toMatchObject({ ok: true });
+    expect(asked.kept()).toBe(null);
+    expect(asked.ids()).toEqual(['r1', 'r2', 'r3']);
+  });
+
+  it('is given up in the running demo, too, when the new one is removed behind its back', async () => {
+    const made = group();
+    await made.changes.change({ action: 'replace', replica: 'r1' });
+    made.set([1, 2, 3].map((number) => made.memberOf(number, 'voter')));
+    await expect.poll(() => made.changes.status().state, { interval: 5 }).toBe('failed');
+    expect(made.changes.status().text).toContain('r4 is no member');
+    expect(made.kept()).toBe(null);
+  });
+
+  it('waits for a demo without the checker, which says so', async () => {
+    const made = group({ ...left, check: true });
+    expect(made.changes.status()).toMatchObject({
+      state: 'failed',
+      text: expect.stringContaining('--check'),
+    });
+    expect(made.kept()).toEqual(join);
+  });
+
+  it('is not written down where the leader refuses the new one', async () => {
+    const made = group({ answer: error('wouldLoseQuorum', 'too few') });
+    expect(await made.changes.change({ action: 'replace', replica: 'r1' })).toMatchObject({ ok: false });
+    expect(made.kept()).toBe(null);
   });
 });
 

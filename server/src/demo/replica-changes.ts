@@ -1,15 +1,14 @@
 /**
  * Replicas of the demo that come, go and are replaced while it runs, and what became of the change that was asked for last.
  *
- * Responsible for: one change at a time, the order of a replacement, and waiting until the new one votes. How one comes or goes is replica-steps.ts; the leader decides what is safe.
- * Invariants: of a replacement the old replica is removed only when the new one votes, whoever looks at it meanwhile; the wait is bounded, and a removal of the new one gives it up.
+ * Responsible for: one change at a time, the order of a replacement, and going on with it when the demo is started again. How one comes or goes is replica-steps.ts, how long it is waited for joining.ts; the leader decides what is safe.
+ * Invariants: of a replacement the old replica is removed only when the new one votes, whoever looks at it meanwhile; the wait is bounded, and a removal of the new one gives it up; it is written down before the leader is asked for the new one, until it has ended.
  */
 import type { ReplicaChangeRequest, ReplicaChangeStatus } from '../api/replica-changes.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { refused } from './fault-outcome.ts';
-import type { GroupMembers } from './group-members.ts';
+import { checkedText, goneText, type Join, type JoinEnd, joining, lateText, untilJoined } from './joining.ts';
 import { createReplicaSteps, type ReplicaStepsOptions } from './replica-steps.ts';
-import { untilMember } from './until-member.ts';
 
 const lookMs = 500;
 const votesMinutesMax = 60;
@@ -23,20 +22,17 @@ export interface ReplicaChanges {
   /** Resolves when it is made; of a replacement, when the new one was started. */
   change(request: ReplicaChangeRequest): Promise<ChangeOutcome>;
   status(): ReplicaChangeStatus;
-  /** Gives up what is waited for: both replicas stay. */
+  /** Waits no longer: both replicas stay, and the next demo in the directory goes on. */
   close(): Promise<void>;
 }
 
 export interface ReplicaChangesOptions extends ReplicaStepsOptions {
   /** Default: two looks a second, for an hour. */
   readonly waiting?: { readonly everyMs: number; readonly msMax: number };
-}
-
-/** Until `added` votes; then `replaced` goes. */
-interface Join {
-  readonly added: ReplicaId;
-  readonly replaced: ReplicaId | null;
-  readonly sinceVersion: number;
+  /** What the demo before this one was waiting for when it ended; null: nothing. */
+  readonly before: Join | null;
+  /** Writes down what is waited for; null: nothing. */
+  readonly noteJoin: (join: Join | null) => Promise<void>;
 }
 
 interface Watch extends Join {
@@ -45,10 +41,11 @@ interface Watch extends Join {
 }
 
 export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChanges {
-  const { supervisor, options, look } = given;
+  const { supervisor, options, look, noteJoin } = given;
   const waiting = given.waiting ?? { everyMs: lookMs, msMax: votesMinutesMax * 60_000 };
   const steps = createReplicaSteps(given);
   let busy = false;
+  let closed = false;
   let watch: Watch | null = null;
   let status: ReplicaChangeStatus = { state: 'idle', text: idleText, added: null, replaced: null };
 
@@ -57,17 +54,14 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
   }
 
   function begin(join: Join): void {
+    if (closed) return;
     const abort = new AbortController();
     status = joining(join, undefined);
     watch = { ...join, abort, ended: follow(join, abort.signal) };
   }
 
   async function follow(join: Join, signal: AbortSignal): Promise<void> {
-    const { added, replaced, sinceVersion } = join;
-    const votes = await untilMember({
-      isSo: (member) => member?.role === 'voter',
-      replica: added,
-      sinceVersion,
+    const end = await untilJoined(join, {
       look,
       onLook: (member) => (status = joining(join, member)),
       ...waiting,
@@ -75,9 +69,30 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
     });
     if (signal.aborted) return;
     watch = null;
-    if (!votes) tell('failed', lateText(join, waiting.msMax));
-    else if (replaced === null) tell('done', `${added} votes.`);
-    else await carryOut(() => remove(replaced));
+    await carryOut(() => finish(join, end));
+  }
+
+  async function finish(join: Join, end: JoinEnd): Promise<ChangeOutcome> {
+    const outcome = await endOf(join, end);
+    await forgetJoin();
+    return outcome;
+  }
+
+  async function endOf(join: Join, end: JoinEnd): Promise<ChangeOutcome> {
+    const { added, replaced } = join;
+    if (end === 'late') return refused('timedOut', lateText(join, waiting.msMax));
+    if (end === 'gone') return refused('unknownReplica', goneText(join));
+    const outcome = replaced === null ? null : await remove(replaced);
+    if (outcome !== null && (outcome.ok || outcome.code !== 'unknownReplica')) return outcome;
+    // The demo ended in between, and all of it was done.
+    const message = replaced === null ? `${added} votes.` : `${added} votes, and ${replaced} is gone.`;
+    tell('done', message);
+    return { ok: true, replica: added, message };
+  }
+
+  /** Where the demo ends meanwhile, what was begun may not be done: the next one looks. */
+  async function forgetJoin(): Promise<void> {
+    if (!closed) await noteJoin(null);
   }
 
   /** Nothing else is begun meanwhile, and what came of it is told to whoever asks later. */
@@ -103,8 +118,11 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
       if (group !== null && !group.members.some(({ replica }) => replica === replaced))
         return refused('unknownReplica', `${replaced} is no member: remove it, if it is still here.`);
     }
-    const outcome = await steps.add();
-    if (!outcome.ok) return outcome;
+    const outcome = await steps.add((added, sinceVersion) => noteJoin({ added, replaced, sinceVersion }));
+    if (!outcome.ok) {
+      await forgetJoin();
+      return outcome;
+    }
     const { replica, version } = outcome;
     begin({ added: replica, replaced, sinceVersion: version });
     const then = replaced === null ? '' : `; when it does, ${replaced} goes`;
@@ -143,19 +161,27 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
     return null;
   }
 
-  async function close(): Promise<void> {
+  async function giveUp(): Promise<void> {
     const ending = watch;
     watch = null;
     ending?.abort.abort();
     await ending?.ended;
   }
 
+  function goOn(join: Join): void {
+    if (options.check) tell('failed', checkedText(join));
+    else if (supervisor.plan(join.added) === null) void carryOut(() => finish(join, 'gone'));
+    else begin(join);
+  }
+  if (given.before !== null) goOn(given.before);
+
   return {
     async change(request) {
       const refusal = whyNot(request);
       if (refusal !== null) return refusal;
       return carryOut(async () => {
-        await close();
+        await giveUp();
+        await forgetJoin();
         switch (request.action) {
           case 'add':
             return add(null);
@@ -169,23 +195,9 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
       });
     },
     status: () => status,
-    close,
+    close: () => {
+      closed = true;
+      return giveUp();
+    },
   };
-}
-
-function joining(
-  { added, replaced }: Join,
-  member: GroupMembers['members'][number] | undefined,
-): ReplicaChangeStatus {
-  const now =
-    member === undefined || member.incarnation === 0
-      ? `${added} was started, and is expected`
-      : `${added} is a learner: it copies a database and catches up`;
-  const then = replaced === null ? 'then it votes' : `when it votes, ${replaced} goes`;
-  return { state: 'joining', text: `${now}; ${then}.`, added, replaced };
-}
-
-function lateText({ added, replaced }: Join, msMax: number): string {
-  const late = `${added} does not vote after ${Math.round(msMax / 60_000)} minutes: its output says why.`;
-  return replaced === null ? late : `${late} ${replaced} was not removed.`;
 }

@@ -25,7 +25,8 @@ export type StepOutcome =
   { readonly ok: true; readonly replica: ReplicaId; readonly version: number } | Refusal;
 
 export interface ReplicaSteps {
-  add(): Promise<StepOutcome>;
+  /** `before`: done before the leader is asked for it; `sinceVersion`: of a configuration that is older than the one that lets it in. */
+  add(before: (id: ReplicaId, sinceVersion: number) => Promise<void>): Promise<StepOutcome>;
   remove(id: ReplicaId): Promise<StepOutcome>;
 }
 
@@ -107,7 +108,7 @@ export function createReplicaSteps(given: ReplicaStepsOptions): ReplicaSteps {
     return plans.find((plan) => !taken.has(plan.id) && !isElsewhere(plan)) ?? null;
   }
 
-  async function add(): Promise<StepOutcome> {
+  async function add(doBefore: Parameters<ReplicaSteps['add']>[0]): Promise<StepOutcome> {
     const group = await look();
     if (group?.isLed !== true) return refused('unavailable', noLeader);
     const plan = freePlan(group);
@@ -121,6 +122,8 @@ export function createReplicaSteps(given: ReplicaStepsOptions): ReplicaSteps {
     await deleteFiles(plan);
     const plans = supervisor.plans();
     await given.configure(plan, [...plans, plan]);
+    // First: where it cannot be done, no replica is written down that nobody would be asked for.
+    await doBefore(id, group.version);
     await note(Math.max(cluster.replicas, numberOf(id)), without(id));
     const address = { host: demoHost, port: peerPort, pgwire: { host: demoHost, port: pgwirePort } };
     const asked = await ask({ action: 'add', replica: id, address });
@@ -139,7 +142,9 @@ export function createReplicaSteps(given: ReplicaStepsOptions): ReplicaSteps {
         'timedOut',
         `Nobody knows yet whether ${id} was let in (${asked.kind === 'unknown' ? asked.message : ''}). It was started, and joins once it is; remove it if it is not to.`,
       );
-    return { ok: true, replica: id, version: asked.kind === 'done' ? asked.version : group.version };
+    const was = group.members.some(({ replica }) => replica === id);
+    const least = group.version + (was ? 0 : 1);
+    return { ok: true, replica: id, version: asked.kind === 'done' ? Math.max(asked.version, least) : least };
   }
 
   async function remove(id: ReplicaId): Promise<StepOutcome> {

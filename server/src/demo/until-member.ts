@@ -10,7 +10,7 @@ type Member = GroupMembers['members'][number];
 
 export interface MemberWait {
   /** Undefined: it is no member. */
-  readonly isSo: (member: Member | undefined) => boolean;
+  readonly isSo: (member: Member | undefined, group: GroupMembers) => boolean;
   readonly replica: string;
   /** What an older configuration says is of an earlier replica with that name. */
   readonly sinceVersion: number;
@@ -32,7 +32,7 @@ export async function untilMember(wait: MemberWait): Promise<boolean> {
     if (isGivenUp()) return false;
     if (group !== null && group.version >= sinceVersion) {
       const member = group.members.find((each) => each.replica === replica);
-      if (isSo(member)) return true;
+      if (isSo(member, group)) return true;
       onLook?.(member);
     }
     if (performance.now() > untilMs) return false;
