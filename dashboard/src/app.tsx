@@ -3,7 +3,7 @@ import { lazy, Suspense, useCallback, useState } from 'react';
 import { useSystemDark, useTheme } from './components/hooks.ts';
 import { RunProvider, useSelected } from './components/run.tsx';
 import { ServerAway } from './components/server-away.tsx';
-import { Toasts, useToasts } from './components/toasts.tsx';
+import { ToastsOver, useToasts } from './components/toasts.tsx';
 import { useActs } from './components/use-acts.ts';
 import { useKeys } from './components/use-keys.ts';
 import { PresentingProvider, usePresenter } from './components/use-presenter.ts';
@@ -137,7 +137,7 @@ export function App({ store }: { readonly store: RunStore }) {
           </div>
         </PresentingProvider>
         <KeyHelp isOpen={isHelpOpen} onOpenChange={setHelpOpen} />
-        <Toasts toasts={toasts} />
+        <ToastsOver queue={toasts} />
       </ServerAway>
     </RunProvider>
   );

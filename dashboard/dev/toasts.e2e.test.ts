@@ -1,0 +1,147 @@
+/** Messages of the page in a browser: read out once, waiting for whoever reads them, closed by the keyboard, and in the way of no control. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { axeViolations } from './testing/axe-violations.ts';
+import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
+
+const soon = { timeout: 15_000, interval: 50 };
+/** As in toasts.tsx. */
+const stayMs = 5_000;
+
+let over: FixturePage;
+let page: Page;
+
+beforeAll(async () => {
+  over = await openFixturePage();
+}, 60_000);
+afterAll(() => over?.close());
+afterEach(() => page?.close());
+
+const part = (id: string) => page.getByTestId(id);
+const toasts = () => page.locator('.toast');
+const texts = () => toasts().allInnerTexts();
+const focused = () =>
+  page.evaluate(
+    () => document.activeElement?.getAttribute('data-testid') ?? document.activeElement?.className ?? null,
+  );
+
+async function open(view: 'lab' | 'operator', width: number, height: number): Promise<void> {
+  page = await over.browser.newPage({ viewport: { width, height } });
+  page.setDefaultTimeout(10_000);
+  await page.goto(`${over.url}/#${view}`);
+  await part(view === 'lab' ? 'node-r3' : 'isolate-r3').waitFor(soon);
+}
+
+/** Frozen, or let go on: what one does, the next takes back. */
+const freezing = (id: string) => page.getByTestId(new RegExp(`^(pause|resume)-${id}$`));
+
+describe('messages', () => {
+  beforeEach(() => open('operator', 1440, 900));
+
+  it('are read out once, in a landmark with a name, and axe finds nothing', async () => {
+    await freezing('r3').click();
+    await expect.poll(texts, soon).toEqual(['Paused r3']);
+    expect(await page.getByRole('region', { name: '1 message' }).count()).toBe(1);
+    const heard = page.locator('[role=alert], [role=status], [aria-live]:not([aria-live=off])');
+    expect(await heard.filter({ hasText: 'Paused r3' }).count()).toBe(1);
+    expect(await page.getByRole('alertdialog', { name: 'Paused r3' }).count()).toBe(1);
+    expect(await toasts().getByRole('button', { name: 'Close' }).count()).toBe(1);
+    expect(await axeViolations(page)).toEqual([]);
+    await freezing('r3').click();
+    await expect.poll(async () => (await texts())[0], soon).toBe('Resumed r3');
+  }, 60_000);
+
+  it('wait while they are pointed at, also one that comes then, and leave afterwards', async () => {
+    await freezing('r3').click();
+    await toasts().hover();
+    await freezing('r3').press('Enter');
+    await expect.poll(() => toasts().count(), soon).toBe(2);
+    await page.waitForTimeout(stayMs + 1_000);
+    expect(await toasts().count()).toBe(2);
+    await page.mouse.move(5, 5);
+    await expect.poll(() => toasts().count(), soon).toBe(0);
+  }, 60_000);
+
+  it('are reached by F6, wait meanwhile, and give the focus back when they are closed', async () => {
+    await freezing('r3').press('Enter');
+    await expect.poll(() => toasts().count(), soon).toBe(1);
+    await page.keyboard.press('F6');
+    await expect.poll(focused, soon).toBe('toasts');
+    await page.waitForTimeout(stayMs + 1_000);
+    expect(await toasts().count()).toBe(1);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
+    await expect.poll(focused, soon).toContain('toast-close');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => toasts().count(), soon).toBe(0);
+    await expect.poll(focused, soon).toBe('resume-r3');
+    // Nothing of that is left for the next one: it leaves by itself.
+    await page.keyboard.press('Enter');
+    await expect.poll(() => toasts().count(), soon).toBe(1);
+    await toasts().hover();
+    await page.mouse.move(5, 5);
+    await expect.poll(() => toasts().count(), soon).toBe(0);
+  }, 60_000);
+
+  it('are three at most, the newest first, and none waits behind them', async () => {
+    for (let turn = 0; turn < 4; turn += 1) {
+      const { length } = await texts();
+      await freezing(turn < 2 ? 'r2' : 'r3').press('Enter');
+      await expect.poll(() => toasts().count(), soon).toBe(Math.min(3, length + 1));
+      await page.waitForTimeout(300);
+    }
+    expect(await texts()).toEqual(['Resumed r3', 'Paused r3', 'Resumed r2']);
+    await page.locator('.toast-close').first().click();
+    await expect.poll(texts, soon).toEqual(['Paused r3', 'Resumed r2']);
+  }, 60_000);
+});
+
+/** Those of the page's controls that something else lies over, in their middle. */
+function covered(): Promise<readonly string[]> {
+  return page.evaluate(() => {
+    const region = document.querySelector('.toasts')!;
+    const { left, top, right, bottom } = region.getBoundingClientRect();
+    return [...document.querySelectorAll('button, a[href], input, select, [role=slider]')]
+      .filter((control) => {
+        const box = control.getBoundingClientRect();
+        return (
+          !region.contains(control) &&
+          box.width > 0 &&
+          Math.min(box.right, right) > Math.max(box.left, left) &&
+          Math.min(box.bottom, bottom) > Math.max(box.top, top)
+        );
+      })
+      .map((control) => control.getAttribute('aria-label') ?? control.textContent);
+  });
+}
+
+const sizes = [
+  [390, 844],
+  [1440, 900],
+] as const;
+
+it.each(sizes)(
+  'at %i by %i pixels messages in the lab cover no control, and move nothing',
+  async (width, height) => {
+    await open('lab', width, height);
+    const places = async () =>
+      JSON.stringify(
+        await Promise.all(
+          ['node-r1', 'node-r3', 'play-pause', 'time-line', 'scenarios-open'].map((id) =>
+            part(id).boundingBox(),
+          ),
+        ),
+      );
+    const before = await places();
+    await part('node-r3').press('Enter');
+    await freezing('r3').press('Enter');
+    await expect.poll(() => toasts().count(), soon).toBe(1);
+    await freezing('r3').press('Enter');
+    await expect.poll(() => toasts().count(), soon).toBe(2);
+    await page.keyboard.press('Escape');
+    await part('replica-popover').waitFor({ state: 'detached' });
+    expect(await covered()).toEqual([]);
+    expect(await places()).toBe(before);
+  },
+  60_000,
+);
