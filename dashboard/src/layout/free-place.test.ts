@@ -8,7 +8,7 @@ it('what floats stands in the lower right corner while nothing is there', () => 
   expect(freePlace(toast, phone, [], 16)).toEqual({ corner: { right: 16, bottom: 16 }, hidden: 0 });
 });
 
-it('it goes above what takes the whole width at the bottom, and stays at the right', () => {
+it('what floats goes above what takes the whole width at the bottom, and stays at the right', () => {
   const time: Box = { left: 0, top: 600, right: 390, bottom: 844 };
   const { corner, hidden } = freePlace(toast, phone, [time], 16);
   expect(hidden).toBe(0);
@@ -17,7 +17,7 @@ it('it goes above what takes the whole width at the bottom, and stays at the rig
   expect(corner.bottom).toBeLessThan(256);
 });
 
-it('it goes beside a control, where that is nearer than above it', () => {
+it('what floats goes beside a control, where that is nearer than above it', () => {
   const tall: Box = { left: 350, top: 100, right: 390, bottom: 844 };
   const { corner, hidden } = freePlace({ width: 100, height: 40 }, phone, [tall], 16);
   expect({ hidden, bottom: corner.bottom }).toEqual({ hidden: 0, bottom: 16 });
