@@ -155,6 +155,17 @@ describe('a replica log', () => {
     expect(Math.min(...log.votes.keys())).toBe(11);
   });
 
+  test('shares its votes with the log before it until one is written', () => {
+    const log = foldReplicaLog(emptyLog, [accepted(1, [1, 2], 0)]);
+    const heard = foldReplicaLog(log, [
+      other({ seq: 2 }, { layer: 'lease', name: 'HandleHeartbeat', ballot: b1 }),
+    ]);
+    expect(heard.votes).toBe(log.votes);
+    const voted = foldReplicaLog(heard, [accepted(3, [3], 0)]);
+    expect([...voted.votes.keys()]).toEqual([1, 2, 3]);
+    expect([...log.votes.keys()]).toEqual([1, 2]);
+  });
+
   test('trusts the status for slots that were filled before the page was opened', () => {
     const log = foldReplicaLog(emptyLog, [accepted(90, [10], 5)]);
     const pointers = pointersOf(

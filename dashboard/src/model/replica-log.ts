@@ -78,22 +78,40 @@ interface Draft {
   lastSlot: number;
   votes: Map<number, SlotVote>;
   votesFrom: number | null;
+  /** They are another log's as well, and copied before one is written: most of what replicas tell is no vote, and each state that is kept would have a copy of its own. */
+  areVotesShared: boolean;
 }
 
 /** `events` are all of one replica, in order, and none that the log has seen. */
 export function foldReplicaLog(log: ReplicaLog, events: readonly TraceEvent[]): ReplicaLog {
-  const draft: Draft = { ...log, pending: [...log.pending], votes: new Map(log.votes) };
+  const draft: Draft = {
+    ...log,
+    pending: [...log.pending],
+    votes: log.votes as Map<number, SlotVote>,
+    areVotesShared: true,
+  };
   for (const event of events) apply(draft, event);
-  while (draft.votes.size > votesMax) draft.votes.delete(draft.votes.keys().next().value!);
+  if (draft.votes.size > votesMax) {
+    const votes = ownVotes(draft);
+    while (votes.size > votesMax) votes.delete(votes.keys().next().value!);
+  }
   draft.pending.splice(0, draft.pending.length - pendingMax);
-  return draft;
+  const { areVotesShared: _, ...folded } = draft;
+  return folded;
+}
+
+function ownVotes(draft: Draft): Map<number, SlotVote> {
+  if (draft.areVotesShared) draft.votes = new Map(draft.votes);
+  draft.areVotesShared = false;
+  return draft.votes;
 }
 
 function apply(draft: Draft, event: TraceEvent): void {
   countSeq(draft, event);
   if (draft.isOver) return;
   if (draft.incarnation !== event.replica) {
-    draft.votes.clear();
+    draft.votes = new Map();
+    draft.areVotesShared = false;
     draft.incarnation = event.replica;
   }
   if (event.layer === 'consensus') {
@@ -174,8 +192,9 @@ function countSeq(draft: Draft, event: TraceEvent): void {
 
 /** The last one written is the last in the map's order, which is the order in which votes are forgotten. */
 function writeVote(draft: Draft, slot: number, vote: SlotVote): void {
-  draft.votes.delete(slot);
-  draft.votes.set(slot, vote);
+  const votes = ownVotes(draft);
+  votes.delete(slot);
+  votes.set(slot, vote);
 }
 
 /**

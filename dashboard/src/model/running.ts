@@ -44,14 +44,19 @@ export function foldRunning(running: Running, batch: readonly TraceEvent[]): Run
   const told = batch.filter((event) => event.name === 'RunningTransactions');
   if (told.length === 0) return running;
   const samples = new Map(running.samples);
-  const statements = new Map(running.statements);
+  let statements: Map<string, readonly string[]> | null = null;
   for (const { replica, atUs, transactions, more } of told) {
     const id = replicaOf(replica);
     samples.set(id, { atUs, sessions: sessionsOf(samples.get(id), transactions, atUs), more });
     for (const { xid, sql } of transactions) {
-      if (xid !== null && sql !== null) addStatement(statements, statementKey(replica, xid), sql);
+      if (xid === null || sql === null) continue;
+      const key = statementKey(replica, xid);
+      if ((statements ?? running.statements).get(key)?.at(-1) === sql) continue;
+      statements ??= new Map(running.statements);
+      addStatement(statements, key, sql);
     }
   }
+  if (statements === null) return { samples, statements: running.statements };
   while (statements.size > transactionsMax) statements.delete(statements.keys().next().value!);
   return { samples, statements };
 }
@@ -66,8 +71,7 @@ function sessionsOf(
 }
 
 function addStatement(statements: Map<string, readonly string[]>, key: string, sql: string): void {
-  const known = statements.get(key) ?? [];
-  if (known.at(-1) !== sql) statements.set(key, [...known, sql].slice(-statementsMax));
+  statements.set(key, [...(statements.get(key) ?? []), sql].slice(-statementsMax));
 }
 
 export interface ShownTransaction {

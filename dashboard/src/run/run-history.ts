@@ -18,13 +18,13 @@ export interface RunBounds {
   /** Ten minutes of a stream that is gathered for 100 ms. */
   readonly momentsMax: number;
   readonly eventsMax: number;
-  /** A state is kept behind every so many moments, or an eighth of all events. */
+  /** A state is kept behind every so many moments, or a twelfth of all events: it is up to 1 MB, most of it the votes that each replica holds. */
   readonly momentsBetween: number;
 }
 
-export const runBounds: RunBounds = { momentsMax: 6_000, eventsMax: 150_000, momentsBetween: 50 };
+export const runBounds: RunBounds = { momentsMax: 6_000, eventsMax: 150_000, momentsBetween: 200 };
 
-const eventsShare = 8;
+const eventsShare = 12;
 
 /** Of all moments up to and with the one of that number. */
 interface Keyframe {

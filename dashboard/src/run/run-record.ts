@@ -6,12 +6,14 @@ import { EventClock } from './event-clock.ts';
 import { FlightLog } from './flights.ts';
 import { RunHistory } from './run-history.ts';
 
+const incarnationsMax = 256;
+
 export class RunRecord {
   readonly history = new RunHistory();
   readonly flights = new FlightLog();
   readonly clock = new EventClock();
   readonly tracks = new Tracks();
-  /** By incarnation, the last event that was told. */
+  /** By incarnation, the last event that was told: of the last `incarnationsMax` that were met. */
   private readonly last = new Map<string, { readonly run: string; readonly seq: number }>();
 
   add(atMs: number, frames: readonly Frame[]): void {
@@ -29,6 +31,7 @@ export class RunRecord {
       const last = this.last.get(replica);
       if (last !== undefined && last.run === run && seq <= last.seq) return false;
       this.last.set(replica, { run, seq });
+      if (this.last.size > incarnationsMax) this.last.delete(this.last.keys().next().value!);
       return true;
     });
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { countReachable } from '../../ports/testing/count-reachable.ts';
 import { Conscience } from './conscience.ts';
 
 function written(conscience: Conscience, ...outcomes: ('acknowledged' | 'refused' | 'unknown')[]): number[] {
@@ -78,6 +79,26 @@ describe('the conscience', () => {
     expect(conscience.lost().lost).toBe(0);
     conscience.read({ missing: 2, at: 'r1' });
     expect(conscience.lost().lostIds).toEqual([2]);
+  });
+
+  it('keeps no more of many writes that were lost or rose again than of a few, and counts them all', () => {
+    const rowsMax = 1_000;
+    const conscience = new Conscience(0, rowsMax);
+    const lose = (count: number): number => {
+      for (let n = 0; n < count; n += rowsMax / 2) {
+        const ids = written(
+          conscience,
+          ...Array.from({ length: rowsMax / 2 }, (_, i) => (i % 2 === 0 ? 'acknowledged' : 'refused')),
+        );
+        conscience.judge('r1', conscience.look(), new Set(ids.filter((id) => id % 2 === 0)), 0);
+      }
+      return countReachable(conscience);
+    };
+    const early = lose(2 * rowsMax);
+    const late = lose(200_000 - 2 * rowsMax);
+    expect(late).toBe(early);
+    expect(conscience.lost()).toMatchObject({ lost: 100_000, risen: 100_000 });
+    expect(conscience.lost().lostIds).toEqual(Array.from({ length: 10 }, (_, index) => 2 * index + 1));
   });
 
   it('says why a replica was not asked, until it was', () => {

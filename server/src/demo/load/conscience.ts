@@ -27,9 +27,14 @@ export class Conscience {
   private readonly outcomes = new Map<number, WriteOutcome | null>();
   private readonly checked = new Map<string, Checked>();
   private readonly problems = new Map<string, string>();
-  /** By the row, the replicas that lacked it. */
-  private readonly lostRows = new Map<number, Set<string>>();
+  /** Of the rows that are judged. */
+  private readonly lostRows = new Set<number>();
   private readonly risenRows = new Set<number>();
+  /** The first few, whatever has been let go of since. */
+  private readonly lostIds: number[] = [];
+  /** Of the rows that were let go of. */
+  private lostBefore = 0;
+  private risenBefore = 0;
   private next: number;
   private lowest: number;
   private acknowledged = 0;
@@ -59,10 +64,16 @@ export class Conscience {
     this.outcomes.set(id, null);
     while (this.outcomes.size > this.rowsMax) {
       const [oldest] = this.outcomes.keys();
-      this.outcomes.delete(oldest!);
-      this.lowest = oldest!;
+      this.letGo(oldest!);
     }
     return id;
+  }
+
+  private letGo(row: number): void {
+    this.outcomes.delete(row);
+    this.lowest = row;
+    if (this.lostRows.delete(row)) this.lostBefore += 1;
+    if (this.risenRows.delete(row)) this.risenBefore += 1;
   }
 
   ends(id: number, outcome: WriteOutcome): void {
@@ -74,7 +85,7 @@ export class Conscience {
   read(outcome: 'answered' | 'refused' | { readonly missing: number; readonly at: string }): void {
     if (outcome === 'refused') this.readsRefused += 1;
     else this.reads += 1;
-    if (typeof outcome === 'object' && outcome.missing > this.lowest) this.lose(outcome.missing, outcome.at);
+    if (typeof outcome === 'object' && outcome.missing > this.lowest) this.lose(outcome.missing);
   }
 
   /** Ahead of the question. */
@@ -88,7 +99,7 @@ export class Conscience {
   judge(replica: string, look: Look, present: ReadonlySet<number>, nowMs: number): void {
     // Others may have been deleted meanwhile.
     const missing = look.acknowledged.filter((id) => id > this.lowest && !present.has(id));
-    for (const id of missing) this.lose(id, replica);
+    for (const id of missing) this.lose(id);
     for (const id of look.refused) if (id > this.lowest && present.has(id)) this.risenRows.add(id);
     this.checked.set(replica, { atMs: nowMs, missing: missing.length });
     this.problems.delete(replica);
@@ -99,8 +110,9 @@ export class Conscience {
     this.problems.set(replica, problem);
   }
 
-  private lose(id: number, replica: string): void {
-    this.lostRows.set(id, (this.lostRows.get(id) ?? new Set()).add(replica));
+  private lose(id: number): void {
+    if (!this.lostRows.has(id) && this.lostIds.length < lostIdsMax) this.lostIds.push(id);
+    this.lostRows.add(id);
   }
 
   counts(): LoadCounts {
@@ -109,8 +121,11 @@ export class Conscience {
   }
 
   lost(): { readonly lost: number; readonly lostIds: readonly number[]; readonly risen: number } {
-    const lostIds = [...this.lostRows.keys()].slice(0, lostIdsMax);
-    return { lost: this.lostRows.size, lostIds, risen: this.risenRows.size };
+    return {
+      lost: this.lostBefore + this.lostRows.size,
+      lostIds: [...this.lostIds],
+      risen: this.risenBefore + this.risenRows.size,
+    };
   }
 
   atReplicas(ids: readonly string[], nowMs: number): readonly LoadAtReplica[] {
