@@ -152,7 +152,7 @@ describe('the SQL console', () => {
     await page.keyboard.press('Control+Enter');
     await expect
       .poll(() => part('sql-binary').innerText(), soon)
-      .toMatch(/is binary, 2 KB, and is not shown/);
+      .toMatch(/^2 KB were copied in the binary format, which is not shown/);
     expect(await part('sql-rows').count()).toBe(0);
     await part('sql-statement-1').click();
     await part('sql-rows').scrollIntoViewIfNeeded();

@@ -73,8 +73,9 @@ function Results({ result, replica }: { readonly result: SqlResult; readonly rep
         ) : null}
       </p>
       {shown.binaryBytes === undefined ? null : (
-        <p className="quiet sql-binary" data-testid="sql-binary">
-          What was copied is binary, {formatBytes(shown.binaryBytes)}, and is not shown. As text or CSV it is.
+        <p className="quiet" data-testid="sql-binary">
+          {formatBytes(shown.binaryBytes)} were copied in the binary format, which is not shown. Copy as text
+          or CSV to see the rows.
         </p>
       )}
       {shown.columns.length === 0 ? null : (
