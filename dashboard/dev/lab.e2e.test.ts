@@ -59,6 +59,12 @@ async function drag(
   await page.mouse.up();
 }
 
+/** Once the page has said it twice: it says it anew twice a second. */
+async function settledMoment(moment: () => Promise<number>): Promise<number> {
+  await page.waitForTimeout(1_100);
+  return moment();
+}
+
 /** How many pixels of the first canvas have any colour that is no grey. */
 async function coloured(): Promise<number> {
   return page.evaluate(() => {
@@ -190,6 +196,28 @@ describe('the lab', () => {
     await part('back-to-live').click();
     await expect.poll(() => part('past').count(), soon).toBe(0);
     expect(await roleOf('r1')).toBe('down');
+  }, 60_000);
+
+  it('looks at the moment that the hand is at on the time line, until it lets go', async () => {
+    await page.waitForTimeout(2_000);
+    const line = part('time-line');
+    const { x, y, width, height } = (await line.boundingBox())!;
+    const at = (share: number) => ({ x: x + width * share, y: y + height / 2 });
+    const moment = async () => Number(await line.getAttribute('aria-valuenow'));
+    // The beginning is at the left of the middle, however little there is of the run.
+    await drag(at(0.6), at(0.1));
+    await part('past').waitFor();
+    const held = await settledMoment(moment);
+    await page.mouse.move(at(0.95).x, at(0.95).y, { steps: 4 });
+    expect(await settledMoment(moment)).toBe(held);
+    // A touch that the browser takes for something else does not go on holding it.
+    const touch = await page.context().newCDPSession(page);
+    await touch.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints: [at(0.95)] });
+    await expect.poll(moment, soon).toBeGreaterThan(held);
+    await touch.send('Input.dispatchTouchEvent', { type: 'touchCancel', touchPoints: [] });
+    const touched = await settledMoment(moment);
+    await page.mouse.move(at(0.1).x, at(0.1).y, { steps: 4 });
+    expect(await settledMoment(moment)).toBe(touched);
   }, 60_000);
 
   it('shows the messages as arrows in time, each of which can be read', async () => {

@@ -26,6 +26,8 @@ interface Given {
   /** Members at first. */
   readonly voters?: readonly number[];
   readonly learners?: readonly number[];
+  /** The leader does not answer before. */
+  readonly until?: Promise<void>;
 }
 
 const timedOut: Answer = {
@@ -43,6 +45,7 @@ function group({
   here = [1, 2, 3],
   voters = [1, 2, 3],
   learners = [],
+  until = Promise.resolve(),
 }: Given = {}) {
   const options = {
     dataDir: '/tmp/barista-no-such-demo',
@@ -93,6 +96,7 @@ function group({
     askMembers: async (body) => {
       const { action, replica } = body as { readonly action: string; readonly replica: string };
       did.push(`${action} ${replica}`);
+      await until;
       if (answer === undefined) return make(action, replica);
       if (answer !== 'lost') return answer;
       make(action, replica);
@@ -319,6 +323,20 @@ describe('a replacement that was under way when the demo ended', () => {
     await expect.poll(made.kept).toBe(null);
     expect(made.did).toEqual(['remove r1', 'stop r1', 'note 3 without r1']);
     expect(made.changes.status()).toMatchObject({ state: 'done' });
+  });
+
+  it('is kept where the demo ends while the old one is being removed', async () => {
+    let letAnswer = (): void => undefined;
+    const until = new Promise<void>((resolve) => {
+      letAnswer = resolve;
+    });
+    const stopping = error('stopping', 'the replica stops');
+    const made = group({ ...left, voters: [1, 2, 3, 4], answer: stopping, until });
+    await expect.poll(() => made.did).toEqual(['remove r1']);
+    await made.changes.close();
+    letAnswer();
+    await expect.poll(() => made.changes.status().state).toBe('failed');
+    expect(made.kept()).toEqual(join);
   });
 
   it('is ended where the old one was being removed, or was gone already', async () => {

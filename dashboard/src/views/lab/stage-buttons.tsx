@@ -15,6 +15,8 @@ interface StageButtonsProps {
   readonly onTake: (event: PointerEvent, replica: string) => void;
   readonly onMove: (event: PointerEvent) => void;
   readonly onDrop: (event: PointerEvent) => void;
+  /** The browser has taken the pointer for something else: nothing is dropped. */
+  readonly onGiveUp: () => void;
   readonly onReplica: (id: string) => void;
   readonly onLink: (link: Ends) => void;
   readonly onHover: (replica: string | null) => void;
@@ -43,6 +45,7 @@ export function StageButtons(props: StageButtonsProps) {
                 onPointerDown={(event) => props.onTake(event, look.id)}
                 onPointerMove={props.onMove}
                 onPointerUp={props.onDrop}
+                onPointerCancel={props.onGiveUp}
                 onPointerEnter={() => props.onHover(look.id)}
                 onPointerLeave={() => props.onHover(null)}
                 onKeyDown={(event) => {

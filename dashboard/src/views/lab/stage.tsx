@@ -167,12 +167,15 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
       onMessage({ flight: dot.flight, count: dot.count, at: { x: at.x * scale, y: at.y * scale } });
     else setLink(linkAt(ids, places, at));
   };
+  const giveUp = (): void => {
+    hand.current = null;
+  };
   useEffect(() => {
-    const giveUp = (event: KeyboardEvent): void => {
+    const giveUpByKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') hand.current = null;
     };
-    addEventListener('keydown', giveUp);
-    return () => removeEventListener('keydown', giveUp);
+    addEventListener('keydown', giveUpByKey);
+    return () => removeEventListener('keydown', giveUpByKey);
   }, []);
 
   const shownReplica = cluster.replicas.find(({ id }) => id === replica) ?? null;
@@ -191,6 +194,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
         onPointerDown={(event) => take(event, null)}
         onPointerMove={move}
         onPointerUp={drop}
+        onPointerCancel={giveUp}
         onPointerLeave={() => {
           hovered.current = { replica: null, link: null };
         }}
@@ -203,6 +207,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
           onTake={take}
           onMove={move}
           onDrop={drop}
+          onGiveUp={giveUp}
           onReplica={setReplica}
           onLink={setLink}
           onHover={(id) => {

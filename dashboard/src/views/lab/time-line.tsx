@@ -88,7 +88,8 @@ export function TimeLine({ transport, cluster, themeKey }: TimeLineProps) {
           go(event);
         }}
         onPointerMove={go}
-        onPointerUp={() => {
+        // By letting go, or because the browser has taken the touch for something else.
+        onLostPointerCapture={() => {
           held.current = null;
         }}
         onPointerLeave={() => {
@@ -104,7 +105,7 @@ interface SliderPartProps {
   readonly onKeyDown: (event: KeyboardEvent) => void;
   readonly onPointerDown: (event: PointerEvent) => void;
   readonly onPointerMove: (event: PointerEvent) => void;
-  readonly onPointerUp: () => void;
+  readonly onLostPointerCapture: () => void;
   readonly onPointerLeave: () => void;
 }
 
