@@ -72,7 +72,7 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
   const { supervisor, load } = options;
   const cluster = (): ClusterStatus => clusterOf(options);
   const hub = createStreamHub({
-    greeting: () => JSON.stringify({ type: 'cluster', cluster: cluster() }),
+    greeting: () => [clusterFrame(cluster()), ...(load == null ? [] : [loadFrame(load)])],
     onFirst: () => {
       for (const monitor of supervisor.monitors()) monitor.streamEvents((text) => hub.broadcastEvents(text));
       load?.hold(false);
@@ -120,11 +120,19 @@ function clusterOf({ supervisor, check }: Pick<DemoServerOptions, 'supervisor' |
 
 function sendCluster(hub: StreamHub, cluster: () => ClusterStatus): void {
   if (hub.clients() === 0) return;
-  hub.broadcast(JSON.stringify({ type: 'cluster', cluster: cluster() }));
+  hub.broadcast(clusterFrame(cluster()));
 }
 
 function sendLoad(hub: StreamHub, load: DemoLoad): void {
-  if (hub.clients() > 0) hub.broadcast(JSON.stringify({ type: 'load', load: load.status() }));
+  if (hub.clients() > 0) hub.broadcast(loadFrame(load));
+}
+
+function clusterFrame(cluster: ClusterStatus): string {
+  return JSON.stringify({ type: 'cluster', cluster });
+}
+
+function loadFrame(load: DemoLoad): string {
+  return JSON.stringify({ type: 'load', load: load.status() });
 }
 
 function routes(options: DemoServerOptions): Express {

@@ -20,11 +20,11 @@ export interface StreamHub {
   close(): void;
 }
 
-/** `onFirst` and `onLast`: someone began to watch, nobody watches any more. `greeting`: what a new page gets at once. */
+/** `onFirst` and `onLast`: someone began to watch, nobody watches any more. `greeting`: the frames that a new page gets at once. */
 export function createStreamHub(options: {
   readonly onFirst: () => void;
   readonly onLast: () => void;
-  readonly greeting: () => string;
+  readonly greeting: () => readonly string[];
 }): StreamHub {
   const clients = new Set<WebSocket>();
   let recent: string[] = [];
@@ -57,8 +57,7 @@ export function createStreamHub(options: {
         recentChars = 0;
         options.onLast();
       });
-      socket.send(options.greeting());
-      for (const text of recent) socket.send(text);
+      for (const text of [...options.greeting(), ...recent]) socket.send(text);
       if (clients.size === 1) options.onFirst();
     },
     broadcast,
