@@ -59,10 +59,17 @@ async function drag(
   await page.mouse.up();
 }
 
-/** Once the page has said it twice: it says it anew twice a second. */
+/** Once it has been said again and again for a second: the page says it anew twice in that time. */
 async function settledMoment(moment: () => Promise<number>): Promise<number> {
-  await page.waitForTimeout(1_100);
-  return moment();
+  let said = await moment();
+  const isSame = async (): Promise<boolean> => {
+    const before = said;
+    await page.waitForTimeout(1_100);
+    said = await moment();
+    return said === before;
+  };
+  await expect.poll(isSame, soon).toBe(true);
+  return said;
 }
 
 /** How many pixels of the first canvas have any colour that is no grey. */

@@ -77,8 +77,13 @@ describe('two worlds in lockstep', () => {
     await expect.poll(() => lastMs(pair.naive) === lastMs(pair.ours), soon).toBe(true);
     expect(ahead.length).toBeGreaterThan(2);
     expect(Math.max(...ahead)).toBeLessThanOrEqual(aheadMsMax);
-    const stood = worldsMs();
-    await world.step();
+    let stood: readonly number[] = [];
+    const hasStepped = async (): Promise<boolean> => {
+      stood = worldsMs();
+      await world.step();
+      return worldsMs().some((atMs, n) => atMs !== stood[n]);
+    };
+    await expect.poll(hasStepped, soon).toBe(true);
     for (const [n, atMs] of worldsMs().entries()) {
       expect(atMs).toBeGreaterThan(stood[n]! + 50);
       expect(atMs).toBeLessThan(stood[n]! + 150);

@@ -75,7 +75,12 @@ interface OneToastProps {
 function OneToast({ toast, queue, onPlace }: OneToastProps) {
   const { tone, text } = toast.content;
   const own = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => placeAnew(regionOf(own.current!), onPlace), [onPlace]);
+  useLayoutEffect(() => {
+    const place = (): void => placeAnew(regionOf(own.current!), onPlace);
+    place();
+    addEventListener('resize', place);
+    return () => removeEventListener('resize', place);
+  }, [onPlace]);
   useEffect(() => {
     // Those that were there stand still, and so does one that comes while somebody reads them.
     if (isRead(regionOf(own.current!))) queue.pauseAll();

@@ -3,16 +3,13 @@
  *
  * Invariant: it lies within the window, `edgePx` from its edges, if it fits at all.
  */
+import type { Size } from '../components/hooks.ts';
+
 export interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;
   readonly bottom: number;
-}
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
 }
 
 /** Its lower right corner, from that of the window: what grows there grows upwards and to the left. */
@@ -36,8 +33,9 @@ export function freePlace(
   for (const bottom of stepsFrom(edgePx, within.height - size.height - edgePx))
     for (const right of stepsFrom(edgePx, within.width - size.width - edgePx)) {
       const corner = { right, bottom };
-      const hidden = hiddenAt(corner, size, within, controls);
       const far = Math.hypot(right, bottom);
+      if (best.hidden === 0 && far >= nearest) continue;
+      const hidden = hiddenAt(corner, size, within, controls);
       if (hidden > best.hidden || (hidden === best.hidden && far >= nearest)) continue;
       best = { corner, hidden };
       nearest = far;
@@ -45,13 +43,14 @@ export function freePlace(
   return best;
 }
 
-/** How much of the controls lies below it, or right beside it, in square pixels. */
+/** How much of the controls lies below it, or right beside it, in square pixels; infinite where it leaves the window. */
 export function hiddenAt(
   { right, bottom }: Corner,
   { width, height }: Size,
   within: Size,
   controls: readonly Box[],
 ): number {
+  if (right + width > within.width || bottom + height > within.height) return Number.POSITIVE_INFINITY;
   const box = {
     left: within.width - right - width - clearPx,
     top: within.height - bottom - height - clearPx,
@@ -68,7 +67,8 @@ function stepsFrom(first: number, last: number): readonly number[] {
   );
 }
 
-function overlap(one: Box, other: Box): number {
+/** In square pixels. */
+export function overlap(one: Box, other: Box): number {
   const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
   const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
   return wide <= 0 || high <= 0 ? 0 : wide * high;

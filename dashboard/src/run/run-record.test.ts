@@ -104,7 +104,7 @@ function tell(record: RunRecord, group: Group, pace: Pace, events: number): void
 }
 
 describe('all that is kept of a run', () => {
-  test('does not grow with what is told, nor however often ballots and incarnations change', () => {
+  test('does not grow with what is told', () => {
     const pace: Pace = { slots: 100, flushesBetween: 150 };
     const record = new RunRecord();
     const group = new Group();

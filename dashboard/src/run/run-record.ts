@@ -30,6 +30,8 @@ export class RunRecord {
     return events.filter(({ replica, run, seq }) => {
       const last = this.last.get(replica);
       if (last !== undefined && last.run === run && seq <= last.seq) return false;
+      // The last of them is who told last.
+      this.last.delete(replica);
       this.last.set(replica, { run, seq });
       if (this.last.size > incarnationsMax) this.last.delete(this.last.keys().next().value!);
       return true;

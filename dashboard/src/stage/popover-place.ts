@@ -3,15 +3,9 @@
  *
  * Invariant: it lies within the stage, or has no place there (null) because it does not fit.
  */
+import { type Box, overlap } from '../layout/free-place.ts';
 import type { Point } from '../layout/ring.ts';
 import type { StageSize } from './places.ts';
-
-interface Box {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-}
 
 export interface PopoverSurroundings {
   readonly stage: StageSize;
@@ -75,12 +69,6 @@ function captionedOf({ x, y }: Point, radius: number): Box {
 
 function hiddenBy(box: Box, others: readonly Box[]): number {
   return others.reduce((sum, other) => sum + overlap(box, other), 0);
-}
-
-function overlap(one: Box, other: Box): number {
-  const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
-  const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
-  return wide <= 0 || high <= 0 ? 0 : wide * high;
 }
 
 /** From the middle of the box: a line to it is short. */

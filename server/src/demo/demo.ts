@@ -185,6 +185,7 @@ async function launch(
   let dashboard: DashboardState | null = null;
   const { dashboardPort } = options;
   const before = await readJoin(options.dataDir, say);
+  let isUp = false;
   if (before !== null && before.replaced !== null && !options.check)
     say(`${before.added} is to replace ${before.replaced}, as it was begun before: that goes on.`);
   const changes = createReplicaChanges({
@@ -194,7 +195,8 @@ async function launch(
     options,
     cluster: { ...dir.cluster, founded: true },
     askMembers: askDemo(dashboardPort),
-    look: () => lookAtMembers(supervisor),
+    // A replica that was taken out while all are waited for would be one that has ended.
+    look: () => (isUp ? lookAtMembers(supervisor) : Promise.resolve(null)),
     areFree,
     configure: (plan, all) =>
       writeReplicaConfig(plan, all, { options, cluster: dir.cluster, fragment: setup.configFragment }),
@@ -244,6 +246,7 @@ async function launch(
     },
     signal,
   );
+  isUp = true;
   await build;
   return supervisor;
 }

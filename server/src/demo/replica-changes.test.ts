@@ -339,6 +339,15 @@ describe('a replacement that was under way when the demo ended', () => {
     expect(made.kept()).toEqual(join);
   });
 
+  it('is kept where the leader refuses to remove the old one, until something else is asked for', async () => {
+    const refusal = error('wouldLoseQuorum', 'too few were heard');
+    const made = group({ ...left, voters: [1, 2, 3, 4], answer: refusal });
+    await expect.poll(() => made.changes.status().state).toBe('failed');
+    expect(made.kept()).toEqual(join);
+    expect(await made.changes.change({ action: 'remove', replica: 'r2' })).toMatchObject({ ok: false });
+    expect(made.kept()).toBe(null);
+  });
+
   it('is ended where the old one was being removed, or was gone already', async () => {
     const half = group({ ...left, voters: [2, 3, 4] });
     await expect.poll(half.kept).toBe(null);

@@ -74,7 +74,8 @@ export function createReplicaChanges(given: ReplicaChangesOptions): ReplicaChang
 
   async function finish(join: Join, end: JoinEnd): Promise<ChangeOutcome> {
     const outcome = await endOf(join, end);
-    await forgetJoin();
+    // Whoever could not be removed now is removed by a demo that is started again, unless something else was asked for meanwhile.
+    if (outcome.ok || end !== 'votes') await forgetJoin();
     return outcome;
   }
 

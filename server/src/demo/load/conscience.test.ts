@@ -66,7 +66,7 @@ describe('the conscience', () => {
     const [id] = written(conscience, 'acknowledged');
     conscience.read('answered');
     conscience.read('refused');
-    conscience.read({ missing: id!, at: 'r1' });
+    conscience.read({ missing: id! });
     expect(conscience.counts()).toMatchObject({ reads: 2, readsRefused: 1 });
     expect(conscience.lost().lostIds).toEqual([id]);
   });
@@ -75,9 +75,9 @@ describe('the conscience', () => {
     const conscience = new Conscience(0, 2);
     written(conscience, 'acknowledged', 'acknowledged', 'acknowledged');
     expect(conscience.floor).toBe(1);
-    conscience.read({ missing: 1, at: 'r1' });
+    conscience.read({ missing: 1 });
     expect(conscience.lost().lost).toBe(0);
-    conscience.read({ missing: 2, at: 'r1' });
+    conscience.read({ missing: 2 });
     expect(conscience.lost().lostIds).toEqual([2]);
   });
 

@@ -82,7 +82,7 @@ export class Conscience {
   }
 
   /** `missing`: a write that was acknowledged, and was not there. */
-  read(outcome: 'answered' | 'refused' | { readonly missing: number; readonly at: string }): void {
+  read(outcome: 'answered' | 'refused' | { readonly missing: number }): void {
     if (outcome === 'refused') this.readsRefused += 1;
     else this.reads += 1;
     if (typeof outcome === 'object' && outcome.missing > this.lowest) this.lose(outcome.missing);

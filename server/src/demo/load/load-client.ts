@@ -78,12 +78,11 @@ export class LoadClient {
 
   /** What it was told to be written. */
   private async read(client: Client, id: number): Promise<boolean> {
-    const { conscience, ports } = this.options;
+    const { conscience } = this.options;
     const isJudged = id > conscience.floor;
     try {
       const { rowCount } = await client.query('SELECT FROM lab.load WHERE id = $1', [id]);
-      const at = `r${(this.turn % ports.length) + 1}`;
-      conscience.read(rowCount === 0 && isJudged ? { missing: id, at } : 'answered');
+      conscience.read(rowCount === 0 && isJudged ? { missing: id } : 'answered');
       return true;
     } catch (error) {
       conscience.read('refused');
