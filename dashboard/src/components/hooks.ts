@@ -1,6 +1,7 @@
 /** Small bridges between React and the browser: time, an element's size, what localStorage keeps, the theme. */
 import { useCallback, useEffect, useState } from 'react';
 import type { RefCallback } from 'react';
+import type { Size } from '../layout/free-place.ts';
 
 /** Milliseconds since the epoch, renewed every `everyMs`. */
 export function useNow(everyMs: number): number {
@@ -10,11 +11,6 @@ export function useNow(everyMs: number): number {
     return () => clearInterval(timer);
   }, [everyMs]);
   return now;
-}
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
 }
 
 /** A ref to put on an element, and the element's inner size in whole pixels (0 before it is known). */

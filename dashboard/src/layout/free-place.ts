@@ -3,13 +3,16 @@
  *
  * Invariant: it lies within the window, `edgePx` from its edges, if it fits at all.
  */
-import type { Size } from '../components/hooks.ts';
-
 export interface Box {
   readonly left: number;
   readonly top: number;
   readonly right: number;
   readonly bottom: number;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
 }
 
 /** Its lower right corner, from that of the window: what grows there grows upwards and to the left. */
