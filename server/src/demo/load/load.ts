@@ -111,8 +111,8 @@ export class DemoLoad {
 
   /** The table is there, and what earlier loads have left in it is not judged. Without a conscience if it was turned off meanwhile. */
   private async prepare(): Promise<void> {
-    const { plans } = this.options;
     for (let turn = 0; this.isOn; turn += 1) {
+      const { plans } = this.options;
       const found = await this.asked(plans[turn % plans.length]!, '', async (client) => {
         await client.query(setUp);
         const { rows } = await client.query<{ last: string | null }>('SELECT max(id) AS last FROM lab.load');
