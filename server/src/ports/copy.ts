@@ -31,7 +31,7 @@ export interface CopyProgress {
 
 /** Offered by a replica whose database is healthy. */
 export interface CopySource {
-  /** Serves one copy over this channel; resolves when it has ended, well or not. Never rejects: the other side is told what went wrong. */
+  /** Serves one copy over this channel; resolves when it has ended, well or not: what was written before an `end` still reaches the other side, nothing else does. Never rejects: the other side is told what went wrong. */
   serve(channel: Duplex): Promise<void>;
 }
 

@@ -71,6 +71,14 @@ export class CopyChannel extends Duplex {
     else this.fail(reason);
   }
 
+  /** Nobody uses it any more: what was written to its end still leaves, for as long as anything moves. */
+  release(): void {
+    if (!this.writableEnded || this.writableFinished) return void this.destroy();
+    this.once('finish', () => this.destroy());
+    // Unread, it would keep the other side's probes from being answered.
+    this.resume();
+  }
+
   fail(message: string, cause?: unknown): void {
     this.destroy(new CopyError('transferFailed', `${this.peer}: ${message}`, { cause }));
   }

@@ -54,7 +54,7 @@ export function createCopyServer(
       });
       socket.on('close', () => channel.onEnd('connection closed'));
       say(socket, { begin: true });
-      void offered.serve(channel).finally(() => channel.destroy());
+      void offered.serve(channel).finally(() => channel.release());
     },
     faultsChanged() {
       for (const channel of active) if (faults.isCut(channel.peer)) channel.fail('the link is cut');

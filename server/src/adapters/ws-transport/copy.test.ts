@@ -116,6 +116,21 @@ describe('a channel for a copy', () => {
     expect((await heard).equals(expected(300, 10_001))).toBe(true);
   });
 
+  it('brings all that was written to its end, though its source is done before it has left', async () => {
+    const { source, target } = await sourceAndTarget();
+    source.offerCopies({
+      async serve(channel) {
+        const all = bytesOf(channel);
+        channel.end(block(7, 40 * MiB));
+        await all;
+      },
+    });
+    const channel = await target.open(r1, never);
+    channel.end();
+    await sleep(300);
+    expect((await bytesOf(channel)).equals(block(7, 40 * MiB))).toBe(true);
+  });
+
   it('may be asked of an incarnation by name, may carry nothing, or large pieces', async () => {
     const { source, target } = await sourceAndTarget();
     offerBlocks(source, 0);
