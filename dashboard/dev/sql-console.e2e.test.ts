@@ -145,6 +145,16 @@ describe('the SQL console', () => {
     expect(await part('sql-command').innerText()).toBe('SELECT 1');
   }, 60_000);
 
+  it('says that a transaction which was left open is not kept', async () => {
+    answer = () => result({ command: 'INSERT 0 1', rolledBack: true });
+    await part('sql-input').fill('BEGIN; INSERT INTO orders VALUES (1)');
+    await part('sql-run').click();
+    await expect.poll(() => part('sql-rolled-back').count(), soon).toBe(1);
+    answer = () => result({ command: 'INSERT 0 1' });
+    await part('sql-run').click();
+    await expect.poll(() => part('sql-rolled-back').count(), soon).toBe(0);
+  }, 60_000);
+
   it('shows what was copied with its tabs, and of the binary format how much it was', async () => {
     const copied = { columns: ['copied text'], rows: [['1\tmocha']], command: 'COPY 2', truncated: true };
     answer = () => result({ command: 'COPY 9', binaryBytes: 2048, earlier: [copied] });

@@ -16,6 +16,8 @@ export interface SqlResult extends StatementResult {
   readonly durationMs: number;
   /** Of the statements before it, in order. */
   readonly earlier: readonly StatementResult[];
+  /** The text left a transaction open, which ended with its session: what was done in it is not kept. */
+  readonly rolledBack?: true;
 }
 
 /** `code` is the SQLSTATE; `position` counts characters of the text from 1. */

@@ -66,7 +66,9 @@ function collect(client: Client, sql: string): Promise<Omit<SqlResult, 'duration
         return kept.resultOf(index, names, commands[index] ?? one?.command ?? '');
       });
       const last = results.at(-1) ?? { columns: [], rows: [], command: '', truncated: false };
-      resolve({ ...last, earlier: results.slice(0, -1).slice(-statementsMax) });
+      const earlier = results.slice(0, -1).slice(-statementsMax);
+      const rolledBack = client.getTransactionStatus() === 'T' ? { rolledBack: true as const } : {};
+      resolve({ ...last, earlier, ...rolledBack });
     });
     query.on('error', (error: Error) => reject(isAskedForData ? withoutData(error) : error));
     const connection = connectionOf(client);
@@ -88,14 +90,19 @@ function withoutData(error: Error): Error {
   });
 }
 
+/** What raises an error may make it as long as it likes. */
+const errorCharsMax = 10_000;
+const shortened = (text: string): string =>
+  text.length > errorCharsMax ? `${text.slice(0, errorCharsMax)}...` : text;
+
 function describe(error: DatabaseError): SqlError {
   const position = Number(error.position);
   return {
     // What Node reports (ECONNREFUSED and the like) is, to a client of SQL, a connection that failed.
     code: /^[0-9A-Z]{5}$/.test(error.code ?? '') ? (error.code ?? '') : '08006',
-    message: error.message || error.code || 'the connection failed',
-    ...(error.detail === undefined ? {} : { detail: error.detail }),
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    message: shortened(error.message || error.code || 'the connection failed'),
+    ...(error.detail === undefined ? {} : { detail: shortened(error.detail) }),
+    ...(error.hint === undefined ? {} : { hint: shortened(error.hint) }),
     ...(Number.isInteger(position) && position > 0 ? { position } : {}),
   };
 }

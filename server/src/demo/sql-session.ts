@@ -1,6 +1,7 @@
 /** A session of the demo's own at a replica's port for SQL clients, with which the demo must be done whatever that replica does. */
 import { Client, type ClientConfig } from 'pg';
 import { demoHost, demoUser } from './layout.ts';
+import { createMessageBound, tooLongError } from './message-bound.ts';
 
 const endMs = 500;
 
@@ -9,12 +10,23 @@ export function sessionAt(port: number, config: ClientConfig): Client {
   const client = new Client({ host: demoHost, port, ...demoUser, ...config });
   // Without a listener it would end the process.
   client.on('error', () => {});
+  const { stream } = connectionOf(client);
+  const tooLong = createMessageBound();
+  // Before pg looks at the same bytes.
+  stream.on('data', (chunk) => {
+    const bytes = stream.destroyed ? null : tooLong(chunk);
+    if (bytes !== null) stream.destroy(tooLongError(bytes));
+  });
   return client;
 }
 
 /** What pg has, but its types do not tell of. */
 interface Connection {
-  readonly stream: { destroy(): void };
+  readonly stream: {
+    readonly destroyed: boolean;
+    destroy(error?: Error): void;
+    on(event: 'data', listener: (chunk: Buffer) => void): void;
+  };
   on(event: 'commandComplete', listener: (message: { readonly text: string }) => void): void;
   on(event: 'copyOutResponse', listener: (message: { readonly binary: boolean }) => void): void;
   /** A row, or a part of what goes before and behind the rows of the binary format. */

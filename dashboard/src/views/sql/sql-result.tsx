@@ -72,6 +72,12 @@ function Results({ result, replica }: { readonly result: SqlResult; readonly rep
           </span>
         ) : null}
       </p>
+      {result.rolledBack === undefined ? null : (
+        <p className="quiet" data-testid="sql-rolled-back">
+          The transaction was still open at the end, and was rolled back: each run has a session of its own.
+          Add COMMIT to keep what it did.
+        </p>
+      )}
       {shown.binaryBytes === undefined ? null : (
         <p className="quiet" data-testid="sql-binary">
           {formatBytes(shown.binaryBytes)} were copied in the binary format, which is not shown. Copy as text
