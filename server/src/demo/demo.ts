@@ -44,6 +44,7 @@ import type { ReplicaCommand } from './replica-process.ts';
 import { askDemo } from './replica-steps.ts';
 import { runSql } from './sql-console.ts';
 import { createReplicaMonitor } from './replica-monitor.ts';
+import { createRunningNotes } from './running-notes.ts';
 import { Supervisor } from './supervisor.ts';
 
 export interface DemoSetup {
@@ -151,20 +152,18 @@ async function launch(
   await writeReplicaConfigs(plans, options, dir.cluster, setup.configFragment);
   if (!dir.cluster.founded) await foundGroup(setup, options, plans, dir);
 
-  let names = Promise.resolve();
+  const notes = createRunningNotes((pids) => note(options, pids), say);
   const supervisor = new Supervisor({
     plans,
     machineOf: (plan, onExit) => createReplicaMachine(plan, setup.command, onExit),
     monitorOf: createReplicaMonitor,
     autoRestart: options.autoRestart,
     say,
-    onChildren: (pids) => {
-      names = names.then(() => note(options, pids));
-    },
+    onChildren: notes.note,
   });
   undo.push(async () => {
     await supervisor.stop();
-    await names;
+    await notes.settled();
     await forgetRunning(options.dataDir);
   });
   const checker = options.check

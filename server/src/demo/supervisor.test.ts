@@ -15,6 +15,9 @@ const started: string[] = [];
 let exits = new Map<string, (report: ExitReport) => void>();
 /** A process takes this long to end. */
 let ending: Promise<void> = Promise.resolve();
+/** What keeps a process from being started. */
+let unstartable: string | null = null;
+const lines: string[] = [];
 /** What PostgreSQL objects to when it is to end. */
 let stuck: string | null = null;
 let supervisor: Supervisor;
@@ -51,6 +54,7 @@ function create(replicas: number, autoRestart = false): Supervisor {
         pid: () => null,
         endedByItself: () => states.get(plan.id) === 'stopped',
         start: () => {
+          if (unstartable !== null) throw new Error(unstartable);
           started.push(plan.id);
           states.set(plan.id, 'running');
         },
@@ -67,7 +71,7 @@ function create(replicas: number, autoRestart = false): Supervisor {
     },
     monitorOf: createReplicaMonitor,
     autoRestart,
-    say: () => undefined,
+    say: (line) => lines.push(line),
     onChildren: () => undefined,
   });
   made.start();
@@ -79,6 +83,8 @@ beforeEach(() => {
   exits = new Map();
   ending = Promise.resolve();
   stuck = null;
+  unstartable = null;
+  lines.length = 0;
   supervisor = create(3);
 });
 afterEach(async () => {
@@ -203,6 +209,25 @@ describe('a replica that is removed', () => {
       expect(started).toEqual([]);
       expect(supervisor.add(plan)).toBe(true);
       expect(started).toEqual(['r2']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('that cannot be started is told of, by itself and when it is asked for, and tried again', async () => {
+    await supervisor.stop();
+    vi.useFakeTimers();
+    try {
+      supervisor = create(3, true);
+      unstartable = 'EISDIR: r2.log';
+      states.set('r2', 'stopped');
+      const ended = { plan: planReplica(options, 2), code: 1, signal: null, unexpected: true };
+      exits.get('r2')?.(ended);
+      await vi.advanceTimersByTimeAsync(1500);
+      expect(lines.at(-1)).toBe('r2 cannot be started again: EISDIR: r2.log');
+      expect(await said({ action: 'restart', replica: 'r2' })).toBe('failed: r2: EISDIR: r2.log');
+      unstartable = null;
+      expect(await said({ action: 'restart', replica: 'r2' })).toMatch(/^r2: .*was started/);
     } finally {
       vi.useRealTimers();
     }

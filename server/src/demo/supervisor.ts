@@ -159,7 +159,7 @@ export class Supervisor {
       void this.inTurn(member, async () => {
         // Somebody may have started, crashed or removed it meanwhile.
         if (!this.stopping && this.knows(member) && member.machine.endedByItself()) this.startMember(member);
-      });
+      }).catch((error: Error) => this.options.say(`${plan.id} cannot be started again: ${error.message}`));
     }, autoRestartMs).unref();
   }
 
@@ -245,7 +245,9 @@ export class Supervisor {
       case 'isolate': {
         const member = this.members.get(request.replica);
         if (member === undefined) return this.unknown(request.replica);
-        return this.inTurn(member, () => this.breakMember(member, request));
+        return this.inTurn(member, () => this.breakMember(member, request)).catch((error: Error) =>
+          refused('failed', `${request.replica}: ${error.message}`),
+        );
       }
       default:
         return request satisfies never;

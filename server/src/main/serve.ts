@@ -17,6 +17,7 @@ import { createMetrics, type LatencyObserver, type Metrics } from '../gateways/h
 import { createOperatorAccess } from '../gateways/http/operator-access.ts';
 import { isLoopbackName } from '../gateways/http/request-guard.ts';
 import { type ReplicaConfig, loadReplicaConfig } from '../config/replica-config.ts';
+import { untilAskedToStop } from './asked-to-stop.ts';
 import { buildInfo } from './build-info.ts';
 import { type CertificateFiles, openCertificateFiles } from './certificate-files.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
@@ -150,15 +151,6 @@ async function openTrace(config: ReplicaConfig, logger: Logger): Promise<TraceFi
     fileBytesMax: config.trace.fileBytesMax,
     filesMax: config.trace.filesMax,
     onError: (error) => logger.error({ err: error }, 'the trace cannot be written; events are dropped'),
-  });
-}
-
-/** Resolves with the reason. */
-function untilAskedToStop(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
-    // Under the demo there is a channel to it; when it closes, the demo is gone, however it ended.
-    if (process.connected) process.once('disconnect', () => resolve('the demo is gone'));
   });
 }
 
