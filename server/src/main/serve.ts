@@ -97,6 +97,13 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
     const written = trace;
     const onEvent = written === null ? null : (event: TraceEvent): void => written.write(event);
     const { latencies } = metrics;
+    // Whoever is gone already may have a successor, which wants the same ports.
+    const before = await Promise.race([asked, null]);
+    if (before !== null) {
+      logger.info({ reason: before }, 'not started');
+      await stop();
+      return exitCodes.ok;
+    }
     replica = await start(config, { logger, latencies, onEvent, onFatal, peerTls: files.peers });
     gateway = await openGateway(config, { replica: served(replica), metrics, files, logger });
     const { host, port } = config.pgwire;
