@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -72,6 +81,14 @@ describe('the data directory of a demo', () => {
     await expect(openDemoDir(dir, null)).rejects.toThrow(/of an earlier version of Barista/);
     writeFileSync(join(dir, 'file'), '');
     await expect(openDemoDir(join(dir, 'file'), null)).rejects.toThrow(/Cannot use .*--data-dir/);
+  });
+
+  it('of which a file cannot be read is refused in a sentence, and can be used when it can', async () => {
+    await (await openDemoDir(dir, null)).release();
+    mkdirSync(join(dir, 'running.json'));
+    await expect(openDemoDir(dir, null)).rejects.toThrow(/^Cannot use .*EISDIR.*--data-dir/);
+    rmdirSync(join(dir, 'running.json'));
+    await (await openDemoDir(dir, null)).release();
   });
 
   it('is not one that holds other things: nothing is written there', async () => {

@@ -105,13 +105,7 @@ export async function openDemoDir(
         { cause: error },
       );
     }
-    throw new CliError(
-      `Cannot use ${dir}: ${(error as Error).message}. Use another directory (--data-dir).`,
-      exitCodes.failed,
-      {
-        cause: error,
-      },
-    );
+    throw unusable(dir, error as Error);
   }
   try {
     const cluster = await openCluster(dir, replicas, store, port, kinds);
@@ -119,8 +113,16 @@ export async function openDemoDir(
     return { cluster, before, release: unlock };
   } catch (error) {
     await unlock();
-    throw error;
+    throw error instanceof CliError ? error : unusable(dir, error as Error);
   }
+}
+
+function unusable(dir: string, error: Error): CliError {
+  return new CliError(
+    `Cannot use ${dir}: ${error.message}. Use another directory (--data-dir).`,
+    exitCodes.failed,
+    { cause: error },
+  );
 }
 
 async function openCluster(

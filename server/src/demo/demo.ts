@@ -159,7 +159,7 @@ async function launch(
     monitorOf: createReplicaMonitor,
     autoRestart: options.autoRestart,
     say,
-    onChildren: notes.note,
+    onChildren: (pids) => notes.note(pids),
   });
   undo.push(async () => {
     await supervisor.stop();

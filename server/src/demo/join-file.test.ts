@@ -27,11 +27,13 @@ test('who is waited for is read as it was written, until nobody is', async () =>
 });
 
 test('what no demo wrote is told, and nobody is waited for', async () => {
-  for (const text of ['{"added": "r4"', '{"added": "../r4", "replaced": null, "sinceVersion": 1}', '[]']) {
+  const itself = '{"added": "r4", "replaced": "r4", "sinceVersion": 1}';
+  const elsewhere = '{"added": "../r4", "replaced": null, "sinceVersion": 1}';
+  for (const text of ['{"added": "r4"', elsewhere, '[]', itself]) {
     writeFileSync(pathOf(dir, 'joining.json'), text);
     expect(await read()).toBe(null);
   }
-  expect(said.length).toBe(3);
+  expect(said.length).toBe(4);
   expect(said[0]).toMatch(/joining.json is not what a demo wrote.*replace it again/);
 });
 

@@ -12,11 +12,14 @@ import type { Join } from './joining.ts';
 import { readJson, writeWhole } from './whole-file.ts';
 
 const replicaId = replicaName.transform((text) => text as ReplicaId);
-const joinSchema = z.strictObject({
-  added: replicaId,
-  replaced: replicaId.nullable(),
-  sinceVersion: z.int().min(0),
-});
+const joinSchema = z
+  .strictObject({
+    added: replicaId,
+    replaced: replicaId.nullable(),
+    sinceVersion: z.int().min(0),
+  })
+  // It would be removed, with its data.
+  .refine(({ added, replaced }) => added !== replaced);
 
 const fileIn = (dir: string): string => pathOf(dir, 'joining.json');
 

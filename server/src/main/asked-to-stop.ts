@@ -9,8 +9,9 @@ export function untilAskedToStop(): Promise<string> {
   return new Promise((resolve) => {
     for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => resolve(name));
     const demoGone = (): void => resolve('the demo is gone');
-    if (process.connected) process.once('disconnect', demoGone);
-    // It may have closed while this process was loading its code: then nobody tells of it any more. Without a channel it is undefined.
-    else if (process.connected === false) demoGone();
+    // Undefined: there never was a channel. False: it closed while this process was loading its code, and nobody tells of it any more.
+    const connected = process.connected as boolean | undefined;
+    if (connected === true) process.once('disconnect', demoGone);
+    if (connected === false) demoGone();
   });
 }

@@ -98,7 +98,7 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
     const onEvent = written === null ? null : (event: TraceEvent): void => written.write(event);
     const { latencies } = metrics;
     // Whoever is gone already may have a successor, which wants the same ports.
-    const before = await Promise.race([asked, null]);
+    const before = await Promise.race([asked, Promise.resolve(null)]);
     if (before !== null) {
       logger.info({ reason: before }, 'not started');
       await stop();
