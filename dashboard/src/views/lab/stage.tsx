@@ -47,6 +47,7 @@ const stillPx = 6;
 const settleMs = 110;
 
 interface Hand {
+  readonly pointer: number;
   readonly from: Point;
   to: Point;
   readonly replica: string | null;
@@ -127,13 +128,21 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
     const box = canvas.current!.getBoundingClientRect();
     return { x: (clientX - box.left) / scale, y: (clientY - box.top) / scale };
   };
+  const isOther = ({ pointerId }: PointerEvent): boolean =>
+    hand.current !== null && hand.current.pointer !== pointerId;
   const take = (event: PointerEvent, id: string | null): void => {
     if (event.button !== 0) return;
+    // A second finger: whoever means to zoom parts nothing.
+    if (isOther(event)) {
+      giveUp();
+      return;
+    }
     event.currentTarget.setPointerCapture(event.pointerId);
     const at = pointOf(event);
-    hand.current = { from: at, to: at, replica: id, isMoving: false };
+    hand.current = { pointer: event.pointerId, from: at, to: at, replica: id, isMoving: false };
   };
   const move = (event: PointerEvent): void => {
+    if (isOther(event)) return;
     const at = pointOf(event);
     const held = hand.current;
     if (held === null) {
@@ -148,6 +157,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
     if (!away && Math.hypot(at.x - held.from.x, at.y - held.from.y) > stillPx) held.isMoving = true;
   };
   const drop = (event: PointerEvent): void => {
+    if (isOther(event)) return;
     const held = hand.current;
     hand.current = null;
     if (held === null) return;

@@ -83,6 +83,7 @@ export function TimeLine({ transport, cluster, themeKey }: TimeLineProps) {
       <SliderPart
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {
+          if (event.button !== 0) return;
           event.currentTarget.setPointerCapture(event.pointerId);
           held.current = scale.current;
           go(event);

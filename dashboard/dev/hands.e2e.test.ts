@@ -1,0 +1,76 @@
+/** Hands that mean something else: fingers that zoom over the stage part nobody, and another button than the first goes nowhere in time. */
+import type { CDPSession, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
+
+let over: FixturePage;
+let page: Page;
+let touch: CDPSession;
+
+beforeAll(async () => {
+  over = await openFixturePage();
+}, 60_000);
+afterAll(() => over?.close());
+beforeEach(async () => {
+  page = await over.browser.newPage({ viewport: { width: 1440, height: 900 } });
+  touch = await page.context().newCDPSession(page);
+  await page.goto(`${over.url}/#lab`);
+  await part('node-r3').waitFor();
+});
+afterEach(() => page?.close());
+
+const part = (id: string) => page.getByTestId(id);
+const soon = { timeout: 15_000, interval: 50 };
+const regions = () => part('stage').getAttribute('data-regions');
+
+interface Finger {
+  readonly id: number;
+  readonly x: number;
+  readonly y: number;
+}
+
+async function centre(id: string): Promise<{ readonly x: number; readonly y: number }> {
+  const { x, y, width, height } = (await part(id).boundingBox())!;
+  return { x: x + width / 2, y: y + height / 2 };
+}
+
+const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', touchPoints: readonly Finger[]) =>
+  touch.send('Input.dispatchTouchEvent', { type, touchPoints: [...touchPoints] });
+
+/** Both come down, the first goes by so much, and they leave one after the other. */
+async function twoFingers(first: Finger, second: Finger, byX: number): Promise<void> {
+  await send('touchStart', [first]);
+  await send('touchStart', [first, second]);
+  for (let step = 1; step <= 5; step += 1)
+    await send('touchMove', [{ ...first, x: first.x + (byX * step) / 5 }, second]);
+  await send('touchEnd', [second]);
+  await send('touchEnd', []);
+}
+
+it('two fingers on the stage part nobody, wherever they come down, and one finger does', async () => {
+  const [r1, r2] = [await centre('node-r1'), await centre('node-r2')];
+  const { x, y } = (await part('stage').boundingBox())!;
+  await twoFingers({ id: 1, x: x + 300, y: y + 250 }, { id: 2, x: x + 1000, y: y + 250 }, 500);
+  await twoFingers({ id: 1, ...r1 }, { id: 2, ...r2 }, -400);
+  // What had been parted would be told by then.
+  await page.waitForTimeout(1_500);
+  expect(await regions()).toBe('r1, r2, r3');
+  expect(await part('replica-popover').count()).toBe(0);
+  await send('touchStart', [{ id: 1, ...r1 }]);
+  for (let step = 1; step <= 5; step += 1)
+    await send('touchMove', [{ id: 1, x: r1.x - step * 100, y: r1.y }]);
+  await send('touchEnd', []);
+  await expect.poll(regions, soon).toBe('r1 | r2, r3');
+  await part('make-whole').click();
+  await expect.poll(regions, soon).toBe('r1, r2, r3');
+}, 60_000);
+
+it('the right button on the time line stays at now', async () => {
+  await page.waitForTimeout(2_000);
+  const box = (await part('time-line').boundingBox())!;
+  const moment = () => part('time-line').getAttribute('aria-valuetext');
+  await expect.poll(moment, soon).toBe('now');
+  await page.mouse.click(box.x + box.width * 0.97, box.y + 40, { button: 'right' });
+  await page.waitForTimeout(1_000);
+  expect(await moment()).toBe('now');
+}, 60_000);
