@@ -46,6 +46,7 @@ describe('a run as a file', () => {
   it.each([
     ['', 'This is no file of a run'],
     ['{"format":"barista-run","version":2}\n', 'has version 2'],
+    [`{"format":"barista-run","version":"${'9'.repeat(9_000)}"}\n`, `${'9'.repeat(199)}, and this page`],
     [text.split('\n')[0]!, 'no moments'],
     [`${text}${'\n'.repeat(fileBounds.linesMax)}`, 'more lines than a run may have'],
     [text.slice(0, -20), 'Line 4 of the file is no JSON'],

@@ -90,7 +90,7 @@ function headerOf(line: string): RunFileHeader | string {
   const value = parsed(line);
   if (value?.['format'] !== format) return 'This is no file of a run: its first line does not say so.';
   if (value['version'] !== version)
-    return `The file has version ${JSON.stringify(value['version'])}, and this page reads version ${version}.`;
+    return `The file has version ${(JSON.stringify(value['version']) ?? 'none').slice(0, wordCharsMax)}, and this page reads version ${version}.`;
   const word = (key: string): string => {
     const text = value[key];
     return typeof text === 'string' ? text.slice(0, wordCharsMax) : '';

@@ -4,6 +4,7 @@
  * Invariant: the moment that is looked at lies in view.
  */
 import type { Extent } from '../run/playhead.ts';
+import type { SourceKind } from '../run/source.ts';
 
 export interface Scale {
   readonly fromMs: number;
@@ -46,6 +47,18 @@ const between = 84;
 export interface Tick {
   readonly ms: number;
   readonly label: string;
+}
+
+/** No world that is simulated is as old: its clock begins at 0, that of a run that was live in 1970. */
+const worldMsMax = 24 * 3_600_000;
+
+/** What times are told from, and its word: of a live run its newest moment, of one that was live and is kept as a file its first, and of a simulated one its world's beginning. */
+export function zeroOf(
+  kind: SourceKind,
+  { firstMs, lastMs }: Extent,
+): { readonly zeroMs: number; readonly zero: string } {
+  if (kind === 'live') return { zeroMs: lastMs, zero: 'now' };
+  return { zeroMs: firstMs > worldMsMax ? firstMs : 0, zero: '0 s' };
 }
 
 /** Told from `zeroMs` on, which is `zero` in words: of a live run that is its newest moment, so that ticks read as ages. */

@@ -4,7 +4,7 @@ import type { ReplicaId, Slot } from '../../../server/src/multipaxos/types/names
 import { ballot, clusterOf, consensus, replica } from '../model/testing.ts';
 import type { Frame } from '../model/frames.ts';
 import type { Flight } from '../run/flights.ts';
-import { msAt, scaleOf, spellOffset, thinned, ticksOf, xOf } from './scale.ts';
+import { msAt, scaleOf, spellOffset, thinned, ticksOf, xOf, zeroOf } from './scale.ts';
 import { arrowAt, arrowsOf, rowsOf } from './space-time.ts';
 import { Tracks, tracksMax } from './tracks.ts';
 
@@ -160,6 +160,15 @@ describe('the scale', () => {
     const scale = scaleOf(extent, 10_000, 100_000, place);
     expect([xOf(scale, 90_000), xOf(scale, 95_000), xOf(scale, 100_000)]).toEqual([50, 550, 1_050]);
     expect(msAt(scale, xOf(scale, 91_234))).toBeCloseTo(91_234);
+  });
+
+  test.each([
+    ['live', { firstMs: 1_790_000_000_000, lastMs: 1_790_000_005_000 }, '−3 s'],
+    ['file', { firstMs: 1_790_000_000_000, lastMs: 1_790_000_005_000 }, '+2 s'],
+    ['file', { firstMs: 40_000, lastMs: 45_000 }, '+42 s'],
+    ['simulated', { firstMs: 40_000, lastMs: 45_000 }, '+42 s'],
+  ] as const)('times of a %s run of %o are told from what people know', (kind, extent, told) => {
+    expect(spellOffset(extent.firstMs + 2_000 - zeroOf(kind, extent).zeroMs)).toBe(told);
   });
 
   test('has ticks far enough apart, told from zero', () => {

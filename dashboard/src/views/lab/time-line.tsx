@@ -7,7 +7,7 @@ import { spellAge } from '../../stage/draw-stage.ts';
 import { readPalette } from '../../stage/palette.ts';
 import { useCanvas } from '../../stage/use-canvas.ts';
 import { drawTimeline, laneLeft, laneRight } from '../../timeline/draw-timeline.ts';
-import { msAt, type Scale, scaleOf } from '../../timeline/scale.ts';
+import { msAt, type Scale, scaleOf, zeroOf } from '../../timeline/scale.ts';
 import type { Transport } from './use-transport.ts';
 
 interface TimeLineProps {
@@ -52,8 +52,7 @@ export function TimeLine({ transport, cluster, themeKey }: TimeLineProps) {
         tracks: store.record().tracks,
         momentMs,
         isFollowing: playhead.mode === 'following',
-        zeroMs: store.source.kind === 'live' ? lastMs : 0,
-        zero: store.source.kind === 'live' ? 'now' : '0 s',
+        ...zeroOf(store.source.kind, { firstMs: extent.firstMs, lastMs }),
         firstMs: extent.firstMs,
         pointerX: pointerX.current,
       },
