@@ -55,9 +55,9 @@ describe('messages', () => {
   }, 60_000);
 
   it('wait while they are pointed at, also one that comes then, and leave afterwards', async () => {
-    await freezing('r3').click();
+    await part('pause-r3').click();
     await toasts().hover();
-    await freezing('r3').press('Enter');
+    await part('resume-r3').press('Enter');
     await expect.poll(() => toasts().count(), soon).toBe(2);
     await page.waitForTimeout(stayMs + 1_000);
     expect(await toasts().count()).toBe(2);
@@ -158,3 +158,32 @@ it.each(sizes)(
   },
   60_000,
 );
+
+it('however long what three messages say, they stay within a small window, and scroll', async () => {
+  await open('operator', 390, 640);
+  const message = 'What could not be done, and why. '.repeat(60);
+  await page.route('**/api/fault', (route) =>
+    route.fulfill({ status: 409, json: { error: { code: 'failed', message } } }),
+  );
+  const fit = async (): Promise<boolean> => {
+    await freezing('r3').dispatchEvent('click');
+    return page.evaluate(() => {
+      const boxes = [...document.querySelectorAll('.toast-close, .toasts')].map((one) =>
+        one.getBoundingClientRect(),
+      );
+      return boxes.length === 4 && boxes.every(({ top, bottom }) => top >= 0 && bottom <= innerHeight);
+    });
+  };
+  await expect.poll(fit, soon).toBe(true);
+  const ends = await toasts()
+    .locator('.toast-content')
+    .first()
+    .evaluate((content) => {
+      content.scrollTop = 0;
+      const text = content.querySelector('[slot=title]') ?? content.lastElementChild!;
+      const first = text.getBoundingClientRect().top >= content.getBoundingClientRect().top;
+      content.scrollTop = content.scrollHeight;
+      return [first, text.getBoundingClientRect().bottom <= content.getBoundingClientRect().bottom];
+    });
+  expect(ends).toEqual([true, true]);
+}, 60_000);
