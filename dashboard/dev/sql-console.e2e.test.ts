@@ -145,6 +145,30 @@ describe('the SQL console', () => {
     expect(await part('sql-command').innerText()).toBe('SELECT 1');
   }, 60_000);
 
+  it.each([1440, 390])(
+    'leaves room for its button and a result, however long the text, and is typed over at once (%i pixels)',
+    async (width) => {
+      await page.setViewportSize({ width, height: 900 });
+      answer = () => result({ columns: ['n'], rows: [['7']], command: 'SELECT 1' });
+      await part('sql-input').fill(`SELECT ${'1 + '.repeat(4_000)} 1`);
+      await part('sql-run').click();
+      await expect.poll(() => ran.length, soon).toBe(1);
+      const panel = (await page.locator('.sql-panel').boundingBox())!;
+      const rows = (await part('sql-rows').boundingBox())!;
+      expect(rows.height).toBeGreaterThan(40);
+      expect(rows.y + rows.height).toBeLessThan(panel.y + panel.height);
+      await part('sql-input').focus();
+      await page.keyboard.press('Control+A');
+      await page.keyboard.press('S');
+      await expect.poll(() => part('sql-input').innerText(), soon).toBe('S');
+      await page.keyboard.press('Control+Z');
+      await expect
+        .poll(async () => (await part('sql-input').innerText()).length, soon)
+        .toBeGreaterThan(9_000);
+    },
+    120_000,
+  );
+
   it('says that a transaction which was left open is not kept', async () => {
     answer = () => result({ command: 'INSERT 0 1', rolledBack: true });
     await part('sql-input').fill('BEGIN; INSERT INTO orders VALUES (1)');

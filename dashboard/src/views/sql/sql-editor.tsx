@@ -40,6 +40,18 @@ export interface SqlEditorProps {
   readonly onRun: () => void;
 }
 
+const typedOverMin = 500;
+
+/** The browser would delete what is typed over word by word: of a long line that takes it half a minute, in which nothing on the page moves. */
+const typeOver = EditorView.domEventHandlers({
+  beforeinput({ inputType, data, isComposing }, view) {
+    const { from, to } = view.state.selection.main;
+    if (inputType !== 'insertText' || data === null || isComposing || to - from < typedOverMin) return false;
+    view.dispatch(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true });
+    return true;
+  },
+});
+
 function selectionOf({ selection, doc }: EditorState): SqlSelection | null {
   const { from, to, empty } = selection.main;
   return empty ? null : { text: doc.sliceString(from, to), from };
@@ -89,6 +101,7 @@ export function SqlEditor(props: SqlEditorProps) {
           EditorState.tabSize.of(2),
           EditorState.changeFilter.of((change) => change.newDoc.length <= latest.current.charsMax),
           EditorView.lineWrapping,
+          typeOver,
           language.current.of(sqlLanguage(tables)),
           attributes.current.of([]),
           errorMark,

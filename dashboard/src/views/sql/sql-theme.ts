@@ -6,7 +6,8 @@ import { tags } from '@lezer/highlight';
 const theme = EditorView.theme({
   '&': { fontSize: 'var(--size-2)', backgroundColor: 'transparent', color: 'var(--text)' },
   '&.cm-focused': { outline: 'none' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '18px', minHeight: '112px', maxHeight: '40vh' },
+  // As much as leaves the panel room for what goes under it, and for a result.
+  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '18px', minHeight: '112px', maxHeight: '148px' },
   '.cm-content': { padding: '10px 0', caretColor: 'var(--text)' },
   '.cm-line': { padding: '0 12px' },
   '.cm-matchingBracket': { backgroundColor: 'var(--surface-3) !important', outline: 'none' },
