@@ -4,15 +4,14 @@ import {
   MemoryClient,
   type Transaction,
   type TransactionEnd,
-  type Write,
 } from '../../server/src/replica/testing/memory-client.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { ClientSessions } from './sessions.ts';
-import type { WrittenRows } from './written-rows.ts';
+import type { WrittenRow, WrittenRows } from './written-rows.ts';
 
 const tables = ['orders', 'payments', 'stock', 'visits'];
 const drinks = ['espresso', 'cortado', 'flat white', 'filter', 'ristretto'];
-/** Lists are copied whenever something is added to them: so long, and another one is begun. */
+/** Lists are copied whenever something is added to them: so long, and they are dropped and begun anew. */
 const rowsMax = 400;
 const restMsMax = 160;
 export const readShare = 0.3;
@@ -30,7 +29,8 @@ export class Load {
   private readonly options: LoadOptions;
   private readonly client: MemoryClient;
   private readonly random: Random;
-  private written = 0;
+  /** In each table since it was dropped. */
+  private readonly rowsIn = new Map<string, number>();
 
   constructor(group: MemoryGroup, options: LoadOptions) {
     this.group = group;
@@ -70,8 +70,8 @@ export class Load {
       const { rows } = this.options;
       if (random.chance(readShare)) await this.read(this.look(random));
       else {
-        const { id, write } = rows.begins();
-        rows.ends(id, await this.transact(this.change(random, write)));
+        const row = rows.begins();
+        rows.ends(row, await this.transact(this.change(random, row)));
       }
     }
   }
@@ -101,19 +101,21 @@ export class Load {
     return { reads: [random.pick(tables)], writes: [] };
   }
 
-  private change(random: Random, row: Write): Transaction {
-    this.written += 1;
-    const number = Math.floor(this.written / (rowsMax * tables.length));
-    const written = tables.filter(() => random.chance(0.35));
-    return {
-      reads: [],
-      writes: [
-        ...(written.length === 0 ? [tables[0]!] : written).map((table) => ({
-          key: number === 0 ? table : `${table}_${number}`,
-          value: random.pick(drinks),
-        })),
-        row,
-      ],
-    };
+  /** Locks are taken in one order by all, for nobody looks for deadlocks. */
+  private change(random: Random, { writes }: WrittenRow): Transaction {
+    const picked = tables.filter(() => random.chance(0.35));
+    const written = picked.length === 0 ? [tables[0]!] : picked;
+    const ordered = written.flatMap((key) => {
+      const row = { key, value: random.pick(drinks) };
+      return this.isFull(key) ? [{ key, value: null }, row] : [row];
+    });
+    return { reads: [], writes: [...ordered, ...writes] };
+  }
+
+  /** Of one that gets another row now. If it is not dropped after all, it will be when it is as long again. */
+  private isFull(table: string): boolean {
+    const rows = this.rowsIn.get(table) ?? 0;
+    this.rowsIn.set(table, (rows % rowsMax) + 1);
+    return rows === rowsMax;
   }
 }

@@ -17,10 +17,12 @@ export type SqlAnswer = SqlResult | { readonly error: SqlError };
 const word = '([a-z_][a-z0-9_]*)';
 const select = new RegExp(`^select\\s+\\*\\s+from\\s+${word}(?:\\s+order\\s+by\\s+\\w+)?$`, 'i');
 const insert = new RegExp(`^insert\\s+into\\s+${word}\\s+values\\s*(.+)$`, 'is');
+const drop = new RegExp(`^drop\\s+table\\s+${word}$`, 'i');
 const row = /^\(\s*'((?:[^']|'')*)'\s*\)\s*(?:,\s*|$)/;
 
 export type Statement =
   | { readonly kind: 'select'; readonly table: string }
+  | { readonly kind: 'drop'; readonly table: string }
   | { readonly kind: 'insert'; readonly table: string; readonly values: readonly string[] }
   | { readonly kind: 'other' };
 
@@ -28,6 +30,8 @@ export function readStatement(sql: string): Statement {
   const text = sql.trim().replace(/;$/, '').trim();
   const selected = select.exec(text)?.[1];
   if (selected !== undefined) return { kind: 'select', table: selected };
+  const dropped = drop.exec(text)?.[1];
+  if (dropped !== undefined) return { kind: 'drop', table: dropped };
   const [, table, rows = ''] = insert.exec(text) ?? [];
   const values = valuesOf(rows);
   return table === undefined || values === null ? { kind: 'other' } : { kind: 'insert', table, values };
@@ -57,7 +61,7 @@ export async function runModelSql(group: MemoryGroup, id: ReplicaId, sql: string
   const statement = readStatement(sql);
   if (statement.kind === 'other')
     return failure('0A000', 'this is no PostgreSQL but a model of one', {
-      hint: "It understands SELECT * FROM a_table and INSERT INTO a_table VALUES ('a text'), ('another').",
+      hint: "It understands SELECT * FROM a_table, INSERT INTO a_table VALUES ('a text'), ('another') and DROP TABLE a_table.",
     });
   const end = await new MemoryClient(group).transact(transactionOf(statement));
   const durationMs = Math.round((group.time.nowMs() - beganMs) * 10) / 10;
@@ -67,6 +71,7 @@ export async function runModelSql(group: MemoryGroup, id: ReplicaId, sql: string
 function transactionOf(statement: Exclude<Statement, { kind: 'other' }>): Transaction {
   const { table: key } = statement;
   if (statement.kind === 'select') return { reads: [key], writes: [] };
+  if (statement.kind === 'drop') return { reads: [key], writes: [{ key, value: null }] };
   return { reads: [], writes: statement.values.map((value) => ({ key, value })) };
 }
 
@@ -89,6 +94,7 @@ function answerOf(
     const position = sql.search(new RegExp(`\\b${statement.table}\\b`)) + 1;
     return failure('42P01', `relation "${statement.table}" does not exist`, { position });
   }
+  if (statement.kind === 'drop') return { ...base, columns: [], rows: [], command: 'DROP TABLE' };
   const rows = values.map((value, index) => [String(index + 1), value]);
   return { ...base, columns: ['n', 'value'], rows, command: `SELECT ${rows.length}` };
 }

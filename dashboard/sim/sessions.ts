@@ -13,8 +13,10 @@ interface KnownSession {
 }
 
 /** The same as the console understands (model-sql.ts). */
-export function insertText({ key, value }: Write): string {
-  return `INSERT INTO ${key} VALUES ('${value.replaceAll("'", "''")}')`;
+export function writeText({ key, value }: Write): string {
+  return value === null
+    ? `DROP TABLE ${key}`
+    : `INSERT INTO ${key} VALUES ('${value.replaceAll("'", "''")}')`;
 }
 
 export class ClientSessions {
@@ -29,7 +31,7 @@ export class ClientSessions {
   note(postgres: ModelPostgres, { pid }: Pick<ModelClient, 'pid'>, { reads, writes }: Transaction): void {
     const session = postgres.run?.primary?.sessions.get(pid);
     const [write] = writes;
-    const sql = write === undefined ? `SELECT * FROM ${reads.join(', ')}` : insertText(write);
+    const sql = write === undefined ? `SELECT * FROM ${reads.join(', ')}` : writeText(write);
     if (session !== undefined) this.known.set(session, { sql, beganMs: this.nowMs() });
   }
 

@@ -12,6 +12,7 @@ import { Supervisor } from '../../server/src/demo/supervisor.ts';
 import { LatencyCounts } from '../../server/src/gateways/http/latency-buckets.ts';
 import type { ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
+import { segmentBytes as walSegmentBytes } from '../../server/src/wal/lsn.ts';
 import type { Frame } from '../src/model/frames.ts';
 import type { Deed } from '../src/run/simulated/acts.ts';
 import { Load, readShare } from './load.ts';
@@ -30,6 +31,8 @@ const copyMomentMs = 40;
 const segmentBytes = 1024 * 1024;
 /** A replica that is away for a minute of clients' writes needs a copy. */
 const logBytesMax = 3 * segmentBytes;
+/** Some minutes of the clients' transactions, and as much WAL as one segment of PostgreSQL's has: a page may be left open for hours. */
+const keeps = { outcomes: 10_000n, commitsBytes: 1024 * 1024, walBytes: walSegmentBytes };
 /** People may break the group while it is filled. */
 const fillMsMax = 600_000;
 const firstPid = 4000;
@@ -78,7 +81,13 @@ export class World {
     const { seed, replicas } = setup;
     this.setup = setup;
     this.listener = listener;
-    this.group = new MemoryGroup({ replicas, seed, segmentBytes, config: { bounds: { logBytesMax } } });
+    this.group = new MemoryGroup({
+      replicas,
+      seed,
+      segmentBytes,
+      config: { bounds: { logBytesMax } },
+      keeps,
+    });
     const { group } = this;
     this.rows = new WrittenRows(group);
     for (const { postgres } of group.members) postgres.copyMomentMs = copyMomentMs;

@@ -19,8 +19,8 @@ afterEach(() => group.stop());
 async function write(times: number): Promise<void> {
   const client = new MemoryClient(group);
   for (let n = 0; n < times; n += 1) {
-    const { id, write: row } = rows.begins();
-    rows.ends(id, await group.time.until(client.transact({ reads: [], writes: [row] }), 60_000));
+    const row = rows.begins();
+    rows.ends(row, await group.time.until(client.transact({ reads: [], writes: row.writes }), 60_000));
   }
 }
 
@@ -56,7 +56,7 @@ it('counts a write by what its client was told, or by what the group said of it 
   ];
   const countsOf = (end: TransactionEnd) => {
     const of = new WrittenRows(group);
-    of.ends(of.begins().id, end);
+    of.ends(of.begins(), end);
     const { acknowledged, refused, unknown } = of.status(settings).counts;
     return { acknowledged, refused, unknown };
   };

@@ -15,6 +15,14 @@ const rowsMax = 2_000;
 /** In one list of the model's. */
 const rowsTogether = 100;
 
+/** A row that is about to be written; `dropped`: the list that goes along with it, of whose rows none is judged any more. */
+export interface WrittenRow {
+  readonly id: number;
+  readonly dropped: string | null;
+  /** The lists of older rows first. */
+  readonly writes: readonly Write[];
+}
+
 /** A read that has begun: the lists that it reads beside its own, and what these must show. */
 export interface JudgedRead {
   readonly keys: readonly string[];
@@ -31,6 +39,8 @@ export class WrittenRows {
   private readonly conscience = new Conscience(0, rowsMax);
   private readonly pending = new Map<ReplicaId, PendingLook>();
   private newest = 0;
+  /** The lists of all rows below were dropped. */
+  private dropped = 0;
   /** Known to be chosen by anybody when a client was told, or since: whoever knew it may be gone when the others are looked into. */
   private chosen = 0;
   /** By the row, when its client was told. Of as many rows as are judged. */
@@ -44,17 +54,25 @@ export class WrittenRows {
     this.group = group;
   }
 
-  /** What goes along with a transaction that writes; `id`: for `ends`. */
-  begins(): { readonly id: number; readonly write: Write } {
+  /** What goes along with a transaction that writes. */
+  begins(): WrittenRow {
     const id = this.conscience.begins();
     this.newest = id;
-    return { id, write: { key: keyOf(id), value: String(id) } };
+    const dropped = this.isDropDue(id) ? keyOf(this.dropped) : null;
+    const row = { key: keyOf(id), value: String(id) };
+    return { id, dropped, writes: dropped === null ? [row] : [{ key: dropped, value: null }, row] };
   }
 
-  ends(id: number, end: TransactionEnd): void {
+  /** Sooner than lists are begun: some transactions are refused. */
+  private isDropDue(id: number): boolean {
+    return id % (rowsTogether / 2) === 0 && this.dropped + rowsTogether <= this.conscience.floor;
+  }
+
+  ends({ id, dropped }: WrittenRow, end: TransactionEnd): void {
     const outcome = outcomeOf(end);
     this.conscience.ends(id, outcome);
     if (outcome !== 'acknowledged') return;
+    if (dropped === keyOf(this.dropped)) this.dropped += rowsTogether;
     this.hearChosen();
     this.reads.acknowledged(id);
     this.acknowledgedAtMs.set(id, this.group.time.nowMs());

@@ -4,6 +4,7 @@
  * Responsible for: taking a transaction that reads and then writes for two. The modelled PostgreSQL is READ COMMITTED: what was read may have changed before what was written is committed.
  */
 import type { Transaction, TransactionEnd } from '../../server/src/replica/testing/memory-client.ts';
+import { appendsOf } from './appends.ts';
 import type { MicroOperation } from '../checkers/append-transactions.ts';
 import type { Call } from '../checkers/history.ts';
 
@@ -27,8 +28,10 @@ export class GroupHistory {
 
   ends(begun: Begun, end: TransactionEnd, endMs: number): void {
     this.events += 1;
-    const { reads, writes } = begun.transaction;
-    const appends = writes.map(({ key, value }): MicroOperation => ['append', key, numberOf(value)]);
+    const { reads } = begun.transaction;
+    const appends = appendsOf(begun.transaction).map(
+      ({ key, value }): MicroOperation => ['append', key, numberOf(value)],
+    );
     if (appends.length > 0) this.add(begun, 0, outcomeOf(end), appends, endMs);
     if (end.kind !== 'done' || reads.length === 0) return;
     const found = reads.map(

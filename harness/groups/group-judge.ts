@@ -18,6 +18,7 @@ import { CoreJudge } from './core/core-judge.ts';
 import { GroupHistory } from './group-history.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
+import { appendsOf } from './appends.ts';
 import { SlotJudge } from './slot-judge.ts';
 import { StandbyJudge } from './standby-judge.ts';
 
@@ -240,9 +241,10 @@ export class GroupJudge {
   }
 
   private concludeAnswer(
-    { transaction: { writes }, said, who }: Answer,
+    { transaction, said, who }: Answer,
     lists: ReadonlyMap<string, readonly string[]>,
   ): void {
+    const writes = appendsOf(transaction);
     const there = writes.map(({ key, value }) => lists.get(key)?.includes(value) ?? false);
     const [first] = writes;
     if (first === undefined) return;
@@ -260,8 +262,8 @@ export class GroupJudge {
       return;
     }
     if (acknowledgedBefore === null) return;
-    for (const { writes } of this.acknowledged.slice(0, acknowledgedBefore))
-      for (const write of writes)
+    for (const transaction of this.acknowledged.slice(0, acknowledgedBefore))
+      for (const write of appendsOf(transaction))
         if (write.key === key && !list.includes(write.value))
           this.fault(`${where} did not show ${write.value} in ${key}, which was acknowledged before`);
   }

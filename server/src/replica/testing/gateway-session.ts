@@ -114,7 +114,8 @@ export class GatewaySession {
       await this.ask({ kind: 'mode', mode });
     }
     const lists = reads.length === 0 ? [] : await this.ask({ kind: 'read', keys: reads });
-    for (const { key, value } of writes) await this.ask({ kind: 'append', key, value });
+    for (const { key, value } of writes)
+      await this.ask(value === null ? { kind: 'drop', key } : { kind: 'append', key, value });
     if (request !== undefined) await this.ask({ kind: 'append', key: requestKey(request), value: 'COMMIT' });
     return lists;
   }

@@ -12,9 +12,10 @@ import type { Freshness } from '../../ports/standby-reads.ts';
 import type { MemoryGroup } from './memory-group.ts';
 import type { MemoryMember } from './memory-member.ts';
 
+/** Null: the list of the key is dropped. */
 export interface Write {
   readonly key: string;
-  readonly value: string;
+  readonly value: string | null;
 }
 
 export interface Transaction {

@@ -7,6 +7,7 @@ import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaConfigInput } from '../../config/config-schema.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { Retention } from '../../payload/wal/testing/model-vacuum.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { Random } from '../../ports/testing/random.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
@@ -35,6 +36,8 @@ export interface GroupOptions {
   readonly watch?: MemberWatch;
   /** Each machine keeps an archive of chosen WAL. Default: none does. */
   readonly archives?: boolean;
+  /** What PostgreSQL keeps of what nobody sees any more. Default: everything, so that all that was committed can be looked into. */
+  readonly keeps?: Retention;
 }
 
 /** Is told when a life of a member's process begins, and when it has ended. */
@@ -58,7 +61,7 @@ export class MemoryGroup {
 
   constructor(options: GroupOptions) {
     const { replicas, spares = 0, seed, config = {}, onReported, onEvent, excuses, watch = null } = options;
-    const { logLevel, segmentBytes, archives = false } = options;
+    const { logLevel, segmentBytes, archives = false, keeps = null } = options;
     this.random = new Random(seed);
     this.network = new MemoryNetwork(this.time, this.random.fork());
     if (watch !== null) this.network.onSent = (from, to, message) => watch.sends(from, to, message);
@@ -74,6 +77,7 @@ export class MemoryGroup {
           random: this.random.fork(),
           network: this.network,
           postgres: {
+            keeps,
             onTrouble: (what) => this.troubles.push(`${id}: ${what}`),
             onReported: (position, timeline) => onReported?.(id, position, timeline),
           },

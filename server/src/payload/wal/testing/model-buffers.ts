@@ -5,8 +5,9 @@
  */
 import type { Random } from '../../../ports/testing/random.ts';
 import type { Lsn } from '../../../wal/lsn.ts';
-import type { ModelDisk, Outcome, Page } from './model-disk.ts';
+import type { ModelDisk, Outcome, Page, Settled } from './model-disk.ts';
 import type { CheckpointFacts, ModelChange } from './model-records.ts';
+import { type Vacuum, vacuumed } from './model-vacuum.ts';
 
 /** A page of the list of all commits covers so many bytes of WAL. */
 const commitsPageBytes = 64 * 1024;
@@ -20,11 +21,12 @@ export class ModelBuffers {
   private readonly disk: ModelDisk;
   private readonly pages: Map<string, Page>;
   private readonly outcomes: Map<bigint, Outcome>;
+  private settled: Settled;
   /** Of which the disk knows nothing yet: where the records end that say them. */
   private readonly unwritten = new Map<bigint, Lsn>();
   private readonly dirty = new Set<string>();
   /** Of the list of all commits: numbers of its pages. */
-  private readonly commitsPages: number[];
+  private commitsPages: number[];
 
   /** As read from disk. @throws Error if there is no database */
   constructor(disk: ModelDisk) {
@@ -40,6 +42,7 @@ export class ModelBuffers {
       .toSorted((one, other) => one - other);
     this.prepared = new Map(disk.prepared);
     this.outcomes = new Map(disk.outcomes);
+    this.settled = disk.settled;
   }
 
   /** `end`: of the record that says so. */
@@ -48,6 +51,13 @@ export class ModelBuffers {
       case 'row':
         this.observe(change.xid);
         this.addRow(change.key, change.xid, change.value, end);
+        return;
+      case 'drop':
+        this.observe(change.xid);
+        this.addRow(change.key, change.xid, null, end);
+        return;
+      case 'vacuum':
+        this.vacuum(change, end);
         return;
       case 'commit':
       case 'abort':
@@ -82,8 +92,9 @@ export class ModelBuffers {
 
   private end(xid: bigint, outcome: Outcome, lsn: Lsn): void {
     this.running.delete(xid);
-    this.outcomes.set(xid, outcome);
-    this.unwritten.set(xid, lsn);
+    // A recovery may have found it counted.
+    if (xid >= this.settled.below) this.outcomes.set(xid, outcome);
+    if (this.outcomes.has(xid)) this.unwritten.set(xid, lsn);
     if (outcome !== 'committed') return;
     const number = Math.floor(lsn / commitsPageBytes);
     const page = `${commitsPrefix}${number}`;
@@ -93,11 +104,40 @@ export class ModelBuffers {
     this.addRow(page, xid, String(lsn), lsn);
   }
 
-  private addRow(key: string, xid: bigint, value: string, end: Lsn): void {
+  private addRow(key: string, xid: bigint, value: string | null, end: Lsn): void {
     const page = this.pages.get(key) ?? { lsn: 0 as Lsn, rows: [] };
     if (page.lsn >= end) return;
     this.pages.set(key, { lsn: end, rows: [...page.rows, { xid, value }] });
     this.dirty.add(key);
+  }
+
+  /** A page without rows is one that is gone, once the disk knows. */
+  private vacuum({ horizon, outcomesFrom, commitsFrom }: Vacuum, end: Lsn): void {
+    const isCommitted = (xid: bigint): boolean => this.isCommitted(xid);
+    const oldest = Math.floor(commitsFrom / commitsPageBytes);
+    const isOld = (key: string): boolean =>
+      key.startsWith(commitsPrefix) && Number(key.slice(commitsPrefix.length)) < oldest;
+    for (const [key, page] of this.pages) {
+      if (page.lsn >= end) continue;
+      const rows = isOld(key) ? [] : vacuumed(page.rows, horizon, isCommitted);
+      if (rows === page.rows) continue;
+      this.pages.set(key, { lsn: end, rows });
+      this.dirty.add(key);
+    }
+    this.commitsPages = this.commitsPages.filter((number) => number >= oldest);
+    this.settle(outcomesFrom);
+  }
+
+  private settle(below: bigint): void {
+    if (below <= this.settled.below) return;
+    let { ended } = this.settled;
+    for (const xid of this.outcomes.keys()) {
+      if (xid >= below) continue;
+      this.outcomes.delete(xid);
+      this.unwritten.delete(xid);
+      ended += 1;
+    }
+    this.settled = { below, ended };
   }
 
   /** What was running then, and is not any more, has ended without a word: its PostgreSQL died. */
@@ -120,28 +160,40 @@ export class ModelBuffers {
     for (const xid of this.prepared.values()) this.running.add(xid);
   }
 
-  /** Of a transaction that has ended by a record that was replayed or written. */
+  /** Of a transaction that has ended by a record that was replayed or written, unless that was long ago. */
   outcomeOf(xid: bigint): Outcome | null {
     return this.outcomes.get(xid) ?? null;
   }
 
+  /** Outcomes of transactions below are not known any more. */
+  get oldestKnown(): bigint {
+    return this.settled.below;
+  }
+
   get endedTransactions(): number {
-    return this.outcomes.size;
+    return this.settled.ended + this.outcomes.size;
+  }
+
+  /** Of a transaction that has rows, or had. */
+  isCommitted(xid: bigint): boolean {
+    return xid < this.settled.below || this.outcomes.get(xid) === 'committed';
   }
 
   /** The list of a key, as far as its transactions are committed. */
   list(key: string, isVisible: (xid: bigint) => boolean): readonly string[] {
     const rows = this.pages.get(key)?.rows ?? [];
-    return rows
-      .filter(({ xid }) => this.outcomeOf(xid) === 'committed' && isVisible(xid))
-      .map(({ value }) => value);
+    const shown = rows.filter(({ xid }) => this.isCommitted(xid) && isVisible(xid));
+    const dropped = shown.findLastIndex(({ value }) => value === null);
+    return shown.slice(dropped + 1).map(({ value }) => value!);
   }
 
   keys(): readonly string[] {
-    return [...this.pages.keys()].filter((key) => !key.startsWith(commitsPrefix)).toSorted();
+    return [...this.pages]
+      .flatMap(([key, { rows }]) => (rows.length === 0 || key.startsWith(commitsPrefix) ? [] : [key]))
+      .toSorted();
   }
 
-  /** All commits, in the order of the WAL: the id, and where its record ends. */
+  /** All commits, in the order of the WAL: the id, and where its record ends. Where it vacuums, those of the last while. */
   commits(): readonly string[] {
     return this.commitsPages.flatMap((number) => this.commitsOf(number));
   }
@@ -176,16 +228,27 @@ export class ModelBuffers {
     const pages = [...this.dirty].map((key) => [key, this.pages.get(key)!] as const);
     const outcomes = [...this.unwritten.keys()];
     const prepared = new Map(this.prepared);
+    const { settled } = this;
     return () => {
       for (const [key, page] of pages) this.putPage(key, page);
       for (const xid of outcomes) this.putOutcome(xid);
       this.disk.prepared = prepared;
+      if (this.disk.settled === settled) return;
+      this.disk.settled = settled;
+      for (const xid of this.disk.outcomes.keys()) if (xid < settled.below) this.disk.outcomes.delete(xid);
     };
   }
 
   private putPage(key: string, page: Page): void {
-    if ((this.disk.pages.get(key)?.lsn ?? 0) < page.lsn) this.disk.pages.set(key, page);
-    if (this.pages.get(key) === page) this.dirty.delete(key);
+    const isGone = page.rows.length === 0;
+    if ((this.disk.pages.get(key)?.lsn ?? 0) < page.lsn) {
+      if (isGone) this.disk.pages.delete(key);
+      else this.disk.pages.set(key, page);
+    }
+    if (this.pages.get(key) === page) {
+      this.dirty.delete(key);
+      if (isGone) this.pages.delete(key);
+    }
     const { control } = this.disk;
     if (control !== null && page.lsn > control.mustReach)
       this.disk.control = { ...control, mustReach: page.lsn };

@@ -61,17 +61,21 @@ export class ModelCopySource implements CopySource {
     const wasStandby = run.standby !== null;
     await untilGone(run, run.primary?.checkpoint());
     const control = this.controlOf(run, wasStandby);
+    // Those that come meanwhile are in the WAL from the beginning of the copy on, and those that go were needed by no page of then.
+    const outcomes = new Map(postgres.disk.outcomes);
+    const { settled } = postgres.disk;
     const keys = random.shuffled([...postgres.disk.pages.keys()]);
     while (keys.length > 0) {
       await this.moment();
       this.controlOf(run, wasStandby);
       const some = keys.splice(0, pagesAtOnce);
-      const pages = some.map((key) => [key, postgres.disk.pages.get(key)!] as const);
+      const pages = some.flatMap((key) => {
+        const page = postgres.disk.pages.get(key);
+        return page === undefined ? [] : [[key, page] as const];
+      });
       await send(channel, { kind: 'pages', pages, left: keys.length });
     }
-    // Those that came meanwhile are in the WAL from the beginning of the copy on.
-    const outcomes = new Map(postgres.disk.outcomes);
-    await send(channel, { kind: 'outcomes', outcomes });
+    await send(channel, { kind: 'outcomes', outcomes, settled });
     const { mustReach } = this.controlOf(run, wasStandby);
     const stop = await this.stopAt(run, mustReach);
     const durable = await this.untilChosen(stop, gone);

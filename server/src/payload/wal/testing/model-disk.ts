@@ -9,10 +9,10 @@ import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import type { CheckpointFacts } from './model-records.ts';
 import { WalFiles } from './wal-files.ts';
 
-/** A value that a transaction has put at the end of a key's list. It counts if the transaction is committed. */
+/** A value that a transaction has put at the end of a key's list; null: it has dropped all that was in it. It counts if the transaction is committed. */
 export interface Row {
   readonly xid: bigint;
-  readonly value: string;
+  readonly value: string | null;
 }
 
 /** `lsn`: the end of the record that changed it last. A recovery leaves alone what is newer than its record. */
@@ -22,6 +22,14 @@ export interface Page {
 }
 
 export type Outcome = 'committed' | 'aborted';
+
+/** Transactions whose outcomes were let go of: `ended` of them, all below `below`. Of those that are still in a list all are committed. */
+export interface Settled {
+  readonly below: bigint;
+  readonly ended: number;
+}
+
+export const nothingSettled: Settled = { below: 0n, ended: 0 };
 
 export interface Control {
   readonly system: bigint;
@@ -39,6 +47,7 @@ export class ModelDisk {
   control: Control | null = null;
   pages = new Map<string, Page>();
   outcomes = new Map<bigint, Outcome>();
+  settled = nothingSettled;
   /** Names of prepared transactions. */
   prepared = new Map<string, bigint>();
   state: DirectoryState | null = null;
@@ -58,6 +67,7 @@ export class ModelDisk {
     this.wal.removeAll();
     this.pages = new Map();
     this.outcomes = new Map();
+    this.settled = nothingSettled;
     this.prepared = new Map();
   }
 
@@ -68,6 +78,7 @@ export class ModelDisk {
     other.control = this.control;
     other.pages = new Map(this.pages);
     other.outcomes = new Map(this.outcomes);
+    other.settled = this.settled;
     other.prepared = new Map(this.prepared);
     other.state = this.state;
   }

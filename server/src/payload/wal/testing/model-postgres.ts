@@ -15,6 +15,7 @@ import { ModelFeed } from './model-feed.ts';
 import { ModelPrimary } from './model-primary.ts';
 import { ModelReplay, replayFiles, timelineAlong } from './model-replay.ts';
 import { ModelStandby } from './model-standby.ts';
+import type { Retention } from './model-vacuum.ts';
 import { ModelWriter } from './model-writer.ts';
 
 export interface ModelPostgresOptions {
@@ -24,6 +25,8 @@ export interface ModelPostgresOptions {
   readonly onTrouble?: (what: string) => void;
   /** A position was reported to a primary: everything below ought to be chosen. */
   readonly onReported?: (position: Lsn, timeline: Timeline) => void;
+  /** What nobody sees any more is taken away: rows that were dropped, outcomes of old transactions, WAL of before the last checkpoint. Null: nothing ever is, for judges who look into all that was. Default: null. */
+  readonly keeps?: Retention | null;
   /** It is started, or has been told to become a primary: from here on a crash leaves a directory of that sort. */
   readonly onBecomes?: (what: Became) => void;
 }
@@ -76,11 +79,13 @@ export class ModelPostgres {
   promotionHangs = false;
   readonly trouble: (what: string) => void;
   private readonly options: ModelPostgresOptions;
+  private readonly keeps: Retention | null;
   private exitListeners: ((reason: string, damage: string | null) => void)[] = [];
   private pids = 100;
 
   constructor(options: ModelPostgresOptions) {
     this.options = options;
+    this.keeps = options.keeps ?? null;
     this.time = options.time;
     this.random = options.random;
     this.trouble =
@@ -142,7 +147,8 @@ export class ModelPostgres {
     const workMs = (): number => this.slowness * (random.chance(0.02) ? random.next() * 30 : random.next());
     try {
       const parts = { disk, buffers: run.buffers, feed: run.feed, timers: run.process };
-      run.standby = new ModelStandby({ ...parts, there, random, latencyMs, workMs, onTrouble: this.trouble });
+      const { trouble: onTrouble, keeps } = this;
+      run.standby = new ModelStandby({ ...parts, there, random, latencyMs, workMs, keeps, onTrouble });
     } catch (error) {
       this.die(null);
       throw new LaunchFailure('launchFailed', error instanceof Error ? error.message : String(error));
@@ -195,6 +201,7 @@ export class ModelPostgres {
       timers: run.process,
       random: this.random,
       nextPid: () => this.nextPid(),
+      keeps: this.keeps,
       onEndedWait: () => {
         this.endedWaits += 1;
       },

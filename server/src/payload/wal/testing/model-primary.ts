@@ -11,6 +11,7 @@ import type { ModelDisk } from './model-disk.ts';
 import { ModelLocks } from './model-locks.ts';
 import { ModelSession } from './model-session.ts';
 import type { ModelStream } from './model-stream.ts';
+import { type Retention, vacuumAt, walFrom } from './model-vacuum.ts';
 import type { ModelWriter } from './model-writer.ts';
 
 export interface PrimaryOptions {
@@ -28,6 +29,8 @@ export interface PrimaryOptions {
   /** The session of the barrier that begins now is terminated by somebody. */
   readonly failsBarrier: () => boolean;
   readonly nextPid: () => number;
+  /** Null: everything. */
+  readonly keeps: Retention | null;
 }
 
 interface Waiter {
@@ -37,6 +40,7 @@ interface Waiter {
 
 const backgroundMs = 20;
 const checkpointMs = 1500;
+const checkpointsToVacuum = 4;
 
 export class ModelPrimary {
   readonly buffers: ModelBuffers;
@@ -51,6 +55,7 @@ export class ModelPrimary {
   private reportedTo = 0 as Lsn;
   private waiters: Waiter[] = [];
   private checkpointing: Promise<void> | null = null;
+  private checkpoints = 0;
   private onDrained: (() => void) | null = null;
 
   constructor(options: PrimaryOptions) {
@@ -179,6 +184,9 @@ export class ModelPrimary {
 
   private async makeCheckpoint(isShutdown: boolean): Promise<void> {
     const { buffers, writer, options } = this;
+    this.checkpoints += 1;
+    const { keeps } = options;
+    if (keeps !== null && this.checkpoints % checkpointsToVacuum === 0) this.vacuum(keeps);
     const redo = writer.end;
     const facts = { redo, nextXid: buffers.nextXid, running: [...buffers.running] };
     const write = buffers.capture();
@@ -191,6 +199,15 @@ export class ModelPrimary {
     if (control === null) return;
     const { timeline } = writer;
     options.disk.control = { ...control, timeline, redo: facts, redoTimeline: timeline };
+    // What nobody has reported yet has to be sent once more, it may be.
+    if (keeps !== null) options.disk.wal.removeBelow(walFrom(Math.min(redo, this.reportedTo) as Lsn, keeps));
+  }
+
+  private vacuum(keeps: Retention): void {
+    const { buffers, writer, hidden } = this;
+    let horizon = buffers.nextXid;
+    for (const xids of [buffers.running, hidden]) for (const xid of xids) if (xid < horizon) horizon = xid;
+    writer.insert({ kind: 'vacuum', ...vacuumAt(writer.end, horizon, keeps) });
   }
 
   /** Sessions are ended, a checkpoint is made, and the synchronous standby has everything. */

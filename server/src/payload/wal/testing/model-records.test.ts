@@ -11,6 +11,8 @@ const facts = { redo: 0x1000_0040 as Lsn, nextXid: xid + 7n, running: [xid, xid 
 const changes: readonly ModelChange[] = [
   { kind: 'row', xid, key: 'a', value: 'x'.repeat(300) },
   { kind: 'row', xid: 2n ** 33n - 1n, key: 'ä', value: '' },
+  { kind: 'drop', xid, key: 'ä' },
+  { kind: 'vacuum', horizon: xid - 3n, outcomesFrom: 7n, commitsFrom: 0x1_0000_0040 as Lsn },
   { kind: 'commit', xid },
   { kind: 'abort', xid },
   { kind: 'prepare', xid, name: 'p' },

@@ -7,6 +7,7 @@ import { formatLsn, parseLsn, type Lsn } from '../../../wal/lsn.ts';
 import { readTransactionEnd } from '../../../wal/record/transaction-end.ts';
 import type { WalRecord } from '../../../wal/record/wal-record.ts';
 import type { NewRecord } from '../../../wal/record/testing/encode-record.ts';
+import type { Vacuum } from './model-vacuum.ts';
 
 /** What a recovery that begins there must know of before. */
 export interface CheckpointFacts {
@@ -16,17 +17,24 @@ export interface CheckpointFacts {
 }
 
 /**
- * `row`: a value at the end of the list of a key. `prepare`: the transaction waits for COMMIT PREPARED under this name. `filler`: says nothing.
+ * `row`: a value at the end of the list of a key. `drop`: the list is gone. `vacuum`: what nobody sees any more goes. `prepare`: the transaction waits for COMMIT PREPARED under this name. `filler`: says nothing.
  * `givenUp`: the record before was never finished.
  */
 export type ModelChange =
   | { readonly kind: 'row'; readonly xid: bigint; readonly key: string; readonly value: string }
+  | { readonly kind: 'drop'; readonly xid: bigint; readonly key: string }
+  | ({ readonly kind: 'vacuum' } & Vacuum)
   | { readonly kind: 'commit' | 'abort'; readonly xid: bigint }
   | { readonly kind: 'prepare'; readonly xid: bigint; readonly name: string }
   | { readonly kind: 'commitPrepared' | 'abortPrepared'; readonly xid: bigint; readonly name: string }
   | { readonly kind: 'checkpoint'; readonly facts: CheckpointFacts; readonly isShutdown: boolean }
   | { readonly kind: 'filler'; readonly bytes: number }
   | { readonly kind: 'endOfRecovery' | 'givenUp' };
+
+type Message =
+  | { readonly key: string; readonly value: string }
+  | { readonly dropped: string }
+  | { readonly horizon: string; readonly outcomesFrom: string; readonly commitsFrom: string };
 
 const managers = { xlog: 0, transaction: 1, message: 21 } as const;
 const infos = {
@@ -48,6 +56,10 @@ export function recordOf(change: ModelChange): NewRecord {
   switch (change.kind) {
     case 'row':
       return message(change.xid, { key: change.key, value: change.value });
+    case 'drop':
+      return message(change.xid, { dropped: change.key });
+    case 'vacuum':
+      return message(0n, vacuumText(change));
     case 'filler':
       return { manager: managers.message, info: 0, xid: 0n, main: new Uint8Array(change.bytes) };
     case 'commit':
@@ -78,8 +90,16 @@ export function recordOf(change: ModelChange): NewRecord {
   }
 }
 
-function message(xid: bigint, content: object): NewRecord {
+function message(xid: bigint, content: Message): NewRecord {
   return { manager: managers.message, info: 0, xid, main: Buffer.from(JSON.stringify(content)) };
+}
+
+function vacuumText({ horizon, outcomesFrom, commitsFrom }: Vacuum): Message {
+  return {
+    horizon: String(horizon),
+    outcomesFrom: String(outcomesFrom),
+    commitsFrom: formatLsn(commitsFrom),
+  };
 }
 
 function prepareMain({ xid, name }: { readonly xid: bigint; readonly name: string }): Buffer {
@@ -109,8 +129,17 @@ export function changeOf(record: WalRecord, near: bigint): ModelChange {
   if (manager === 'Transaction') return endOf(record, near);
   if (manager === 'LogicalMessage') {
     if (main[0] !== 0x7b) return { kind: 'filler', bytes: main.length };
-    const { key, value } = JSON.parse(Buffer.from(main).toString()) as { key: string; value: string };
-    return { kind: 'row', xid: fullXid(record.xid, near), key, value };
+    const said = JSON.parse(Buffer.from(main).toString()) as Message;
+    if ('horizon' in said)
+      return {
+        kind: 'vacuum',
+        horizon: BigInt(said.horizon),
+        outcomesFrom: BigInt(said.outcomesFrom),
+        commitsFrom: parseLsn(said.commitsFrom),
+      };
+    const xid = fullXid(record.xid, near);
+    if ('dropped' in said) return { kind: 'drop', xid, key: said.dropped };
+    return { kind: 'row', xid, ...said };
   }
   const operation = info & 0xf0;
   if (operation === infos.endOfRecovery) return { kind: 'endOfRecovery' };

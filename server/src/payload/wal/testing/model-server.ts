@@ -207,7 +207,7 @@ export class ModelServer implements DatabaseServer {
     return this.ask((run) => {
       const { buffers, standby } = run;
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
-      if (xid >= buffers.nextXid) return 'unknown';
+      if (xid >= buffers.nextXid || xid < buffers.oldestKnown) return 'unknown';
       const isHidden = run.primary?.hidden.has(xid) ?? false;
       // A standby learns what is prepared only when it is promoted.
       if (standby === null && [...buffers.prepared.values()].includes(xid)) return 'prepared';
@@ -228,7 +228,7 @@ export class ModelServer implements DatabaseServer {
     return this.ask(({ primary, standby, buffers }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
       const isHidden = (xid: bigint): boolean => primary?.hidden.has(xid) ?? false;
-      return xids.filter((xid) => buffers.outcomeOf(xid) === 'committed' && !isHidden(xid));
+      return xids.filter((xid) => buffers.isCommitted(xid) && !isHidden(xid));
     });
   }
 

@@ -5,12 +5,14 @@
  */
 import type { Lsn } from '../../../wal/lsn.ts';
 import type { ModelPrimary } from './model-primary.ts';
+import type { ModelChange } from './model-records.ts';
 
 /** `off`: a commit waits for nothing; `local`: for this PostgreSQL's own disk; `on`: until its position is reported, too. */
 export type CommitMode = 'on' | 'local' | 'off';
 
 export type Request =
   | { readonly kind: 'append'; readonly key: string; readonly value: string }
+  | { readonly kind: 'drop'; readonly key: string }
   | { readonly kind: 'read'; readonly keys: readonly string[] }
   | { readonly kind: 'commit' | 'rollback' }
   | { readonly kind: 'prepare' | 'commitPrepared' | 'abortPrepared'; readonly name: string }
@@ -21,6 +23,8 @@ export type Answer =
   | { readonly kind: 'done'; readonly warning: boolean; readonly lists: readonly (readonly string[])[] }
   | { readonly kind: 'error'; readonly message: string };
 
+type RowChange = Extract<ModelChange, { kind: 'row' }>;
+type DropChange = Extract<ModelChange, { kind: 'drop' }>;
 type WaitEnd = 'released' | 'cancelled' | 'terminated';
 
 const done: Extract<Answer, { kind: 'done' }> = { kind: 'done', warning: false, lists: [] };
@@ -66,7 +70,9 @@ export class ModelSession {
     if (this.ended) return never();
     switch (request.kind) {
       case 'append':
-        return this.append(request.key, request.value);
+        return this.write({ kind: 'row', key: request.key, value: request.value });
+      case 'drop':
+        return this.write({ kind: 'drop', key: request.key });
       case 'read':
         return { ...done, lists: request.keys.map((key) => primary.list(key)) };
       case 'rollback':
@@ -87,16 +93,16 @@ export class ModelSession {
     }
   }
 
-  private async append(key: string, value: string): Promise<Answer> {
+  private async write(change: Omit<RowChange, 'xid'> | Omit<DropChange, 'xid'>): Promise<Answer> {
     const { primary } = this;
-    const isHeld = await primary.locks.take(key, this);
+    const isHeld = await primary.locks.take(change.key, this);
     if (this.ended) return never();
     if (!isHeld) {
       this.abort();
       return { kind: 'error', message: 'canceling statement due to user request' };
     }
     this.id ??= primary.beginTransaction();
-    primary.writer.insert({ kind: 'row', xid: this.id, key, value });
+    primary.writer.insert({ ...change, xid: this.id });
     return done;
   }
 

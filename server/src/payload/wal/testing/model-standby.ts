@@ -12,6 +12,7 @@ import type { ModelDisk } from './model-disk.ts';
 import type { FedStandby, ModelFeed } from './model-feed.ts';
 import type { CheckpointFacts } from './model-records.ts';
 import { ModelReplay, readAlong, timelineAlong } from './model-replay.ts';
+import { type Retention, walFrom } from './model-vacuum.ts';
 import type { TimelineStart } from './wal-files.ts';
 import { Wire } from './wire.ts';
 
@@ -26,6 +27,8 @@ export interface StandbyOptions {
   readonly latencyMs: () => number;
   /** How long it takes to write, or to replay, what one message has brought. */
   readonly workMs: () => number;
+  /** Null: all WAL. */
+  readonly keeps: Retention | null;
   /** Something that must not be. */
   readonly onTrouble: (what: string) => void;
 }
@@ -274,11 +277,12 @@ export class ModelStandby {
   }
 
   private restartPoint(facts: CheckpointFacts): void {
-    const { disk, random, buffers } = this.options;
+    const { disk, random, buffers, keeps } = this.options;
     if (disk.control === null || !random.chance(0.7)) return;
     buffers.capture()();
     const redoTimeline = timelineAlong(this.history, facts.redo);
     disk.control = { ...disk.control, redo: facts, redoTimeline, timeline: this.timelineReplayed };
+    if (keeps !== null) disk.wal.removeBelow(walFrom(facts.redo, keeps));
   }
 
   /** Resolves when all that is here is replayed, and nothing more is taken. */

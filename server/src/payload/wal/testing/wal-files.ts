@@ -31,6 +31,11 @@ export class WalFiles {
   /** Everything of other timelines is synced. */
   private writing = { timeline: 0 as Timeline, syncedTo: 0 as Lsn, writtenTo: 0 as Lsn };
 
+  /** Of all files. */
+  get bytes(): number {
+    return [...this.segments.values()].reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** Bytes of a timeline, from `at` on. What was there is overwritten, what is behind it stays. */
   write(timeline: Timeline, at: Lsn, bytes: Uint8Array): void {
     if (timeline !== this.writing.timeline) {
@@ -136,6 +141,12 @@ export class WalFiles {
     if (this.writing.timeline > timeline) {
       this.writing = { timeline: 0 as Timeline, syncedTo: 0 as Lsn, writtenTo: 0 as Lsn };
     }
+  }
+
+  /** Segments that end at or below, of any timeline; what is being written stays. */
+  removeBelow(at: Lsn): void {
+    const first = segmentName(0 as Timeline, Math.max(0, at) as Lsn).slice(8);
+    for (const name of this.segments.keys()) if (name.slice(8) < first) this.segments.delete(name);
   }
 
   removeAll(): void {
