@@ -12,7 +12,6 @@ import { Supervisor } from '../../server/src/demo/supervisor.ts';
 import { LatencyCounts } from '../../server/src/gateways/http/latency-buckets.ts';
 import type { ReplicaId, Slot } from '../../server/src/multipaxos/types/names.ts';
 import { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
-import { segmentBytes as walSegmentBytes } from '../../server/src/wal/lsn.ts';
 import type { Frame } from '../src/model/frames.ts';
 import type { Deed } from '../src/run/simulated/acts.ts';
 import { Load, readShare } from './load.ts';
@@ -31,8 +30,8 @@ const copyMomentMs = 40;
 const segmentBytes = 1024 * 1024;
 /** A replica that is away for a minute of clients' writes needs a copy. */
 const logBytesMax = 3 * segmentBytes;
-/** Some minutes of the clients' transactions, and as much WAL as one segment of PostgreSQL's has: a page may be left open for hours. */
-const keeps = { outcomes: 10_000n, commitsBytes: 1024 * 1024, walBytes: walSegmentBytes };
+/** Of a minute or so: a page may be left open for hours. */
+const keeps = { outcomes: 10_000n, commitsBytes: segmentBytes, walBytes: segmentBytes };
 /** People may break the group while it is filled. */
 const fillMsMax = 600_000;
 const firstPid = 4000;

@@ -51,6 +51,11 @@ async function takeBack(writes: readonly Write[]): Promise<void> {
   client?.close();
 }
 
+/** So that segments are filled, and removed. */
+function writeMuch(bytes: number): void {
+  group.serving()?.postgres.run?.primary?.writer.insert({ kind: 'filler', bytes });
+}
+
 /** While somebody else lets time pass. */
 function rest(ms: number): Promise<void> {
   return new Promise((resolve) => group.time.after(ms, resolve));
@@ -69,7 +74,7 @@ async function breakOne(random: Random): Promise<void> {
 }
 
 describe('a group that takes away what nobody sees any more', () => {
-  it.each([1, 2, 3, 4, 5, 6])('has everything that somebody sees (seed %i)', async (seed) => {
+  it.each([1, 2, 3, 4])('has everything that somebody sees (seed %i)', async (seed) => {
     group = new MemoryGroup({ replicas: 3, seed, keeps });
     await group.begin();
     const random = new Random(seed);
@@ -87,6 +92,7 @@ describe('a group that takes away what nobody sees any more', () => {
       expect(possible.map(textOf)).toContain(found);
       lists = possible.find((one) => textOf(one) === found)!;
       if (random.chance(0.1)) await group.time.until(takeBack(changes(random, number)), 60_000);
+      if (random.chance(0.15)) writeMuch(1024 * 1024);
       // Checkpoints come by themselves.
       if (random.chance(0.1)) await group.time.pass(random.below(8_000));
       expect(await read(client)).toBe(textOf(lists));
@@ -106,9 +112,7 @@ describe('a group that takes away what nobody sees any more', () => {
     for (let number = 1; number <= 112; number++) {
       const writes = [{ key: tables[number % 5]!, value: number % 7 === 0 ? null : String(number) }];
       await group.time.until(client.transact({ reads: [], writes }), 60_000);
-      // As much WAL as fills a segment every now and then.
-      if (number % 4 === 0)
-        group.serving()!.postgres.run!.primary!.writer.insert({ kind: 'filler', bytes: segmentBytes / 16 });
+      if (number % 4 === 0) writeMuch(1024 * 1024);
       await group.time.pass(50);
     }
     await group.time.pass(15_000);
