@@ -14,6 +14,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { writeDurably } from '../adapters/file-system.ts';
 import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { LogStoreError } from '../ports/log-store.ts';
@@ -29,7 +30,7 @@ import {
 } from './demo-store.ts';
 import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
 import { requireOwnDir } from './own-dir.ts';
-import { readJson, writeWhole } from './whole-file.ts';
+import { readJson, writeJson } from './json-file.ts';
 
 /** That of directories that this build can read: since 2 the log knows which cluster it belongs to. */
 const dirVersion = 2;
@@ -198,7 +199,7 @@ async function openCluster(
 async function withStore(file: string, cluster: DemoCluster, logStore: DemoStore): Promise<DemoCluster> {
   await requireStore(logStore, cluster.founded);
   const settled: DemoCluster = { ...cluster, logStore };
-  await writeWhole(file, JSON.stringify(settled, null, 2));
+  await writeJson(file, settled);
   return settled;
 }
 
@@ -211,12 +212,12 @@ export async function readDemoSecret(dir: string): Promise<string | null> {
 /** From now on the cluster exists. */
 export async function noteFounded(dir: string, cluster: DemoCluster): Promise<void> {
   const founded: DemoCluster = { ...cluster, founded: true };
-  await writeWhole(join(dir, 'demo.json'), JSON.stringify(founded, null, 2));
+  await writeJson(join(dir, 'demo.json'), founded);
 }
 
 /** Which replicas there are, from now on. */
 export async function noteReplicas(dir: string, cluster: DemoCluster): Promise<void> {
-  await writeWhole(join(dir, 'demo.json'), JSON.stringify(cluster, null, 2));
+  await writeJson(join(dir, 'demo.json'), cluster);
 }
 
 export async function writeReplicaConfigs(
@@ -240,7 +241,7 @@ export async function writeReplicaConfig(
   { options, cluster, fragment = () => ({}) }: Configuring,
 ): Promise<void> {
   const config = { ...replicaConfigOf(plan, plans, options, cluster.clusterSecret), ...fragment(plan.id) };
-  await writeWhole(plan.configFile, `# Written by "barista demo" at every start.\n${stringify(config)}`);
+  await writeDurably(plan.configFile, `# Written by "barista demo" at every start.\n${stringify(config)}`);
   await shortenLog(plan.logFile);
 }
 
@@ -253,7 +254,7 @@ async function shortenLog(file: string): Promise<void> {
 }
 
 export async function writeRunning(dir: string, running: RunningDemo): Promise<void> {
-  await writeWhole(join(dir, 'running.json'), JSON.stringify(running));
+  await writeJson(join(dir, 'running.json'), running);
 }
 
 export async function readRunning(dir: string): Promise<RunningDemo | null> {

@@ -6,10 +6,11 @@
 import { rm } from 'node:fs/promises';
 import { join as pathOf } from 'node:path';
 import { z } from 'zod';
+import { syncPath } from '../adapters/file-system.ts';
 import { replicaName } from '../config/config-schema.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { Join } from './joining.ts';
-import { readJson, writeWhole } from './whole-file.ts';
+import { readJson, writeJson } from './json-file.ts';
 
 const replicaId = replicaName.transform((text) => text as ReplicaId);
 const joinSchema = z
@@ -46,8 +47,10 @@ export async function readJoin(dir: string, say: (line: string) => void): Promis
 export async function noteJoin(dir: string, join: Join | null): Promise<void> {
   const file = fileIn(dir);
   try {
-    if (join === null) await rm(file, { force: true });
-    else await writeWhole(file, JSON.stringify(join));
+    if (join === null) {
+      await rm(file, { force: true });
+      await syncPath(dir);
+    } else await writeJson(file, join);
   } catch (error) {
     const { message } = error as Error;
     throw new Error(`Cannot write ${file}, where it is kept which replica is waited for: ${message}`, {
