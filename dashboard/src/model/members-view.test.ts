@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { memberRole, newestMembership, quorumOf, wipeLosesQuorum } from './members-view.ts';
+import { memberRole, newestMembership, outsidersOf, quorumOf, wipeLosesQuorum } from './members-view.ts';
 import { clusterOf, membershipOf, other, replica, status } from './testing.ts';
 import { emptyTrace, foldEvents } from './trace-model.ts';
 
@@ -25,6 +25,15 @@ describe('the members', () => {
     expect(memberRole(status('r3', { membership, incarnation: 1 }))).toBe(null);
     expect(memberRole(status('r9', { membership }))).toBe(null);
   });
+});
+
+test('a replica that runs and is not among the newest members is told apart, until nobody knows them', () => {
+  const without = membershipOf({ r1: 'voter', r3: 'voter' }, {}, 4);
+  const told = replica('r1', { membership: without });
+  const removed = replica('r2', { membership: membershipOf(voters, {}, 3) });
+  expect(outsidersOf(clusterOf(told, removed, replica('r3', { membership: without })))).toEqual(['r2']);
+  expect(outsidersOf(clusterOf(removed))).toEqual([]);
+  expect(outsidersOf(clusterOf(replica('r2', { membership: { version: 0, members: [] } })))).toEqual([]);
 });
 
 describe('a quorum', () => {

@@ -20,6 +20,13 @@ export function newestMembership(cluster: ClusterStatus | null): MembershipStatu
   );
 }
 
+/** Replicas that run here and are no members, as one is whose removal was interrupted when it was out of the group and not stopped yet. None while nobody knows the members. */
+export function outsidersOf(cluster: ClusterStatus): readonly string[] {
+  const members = newestMembership(cluster)?.members;
+  if (members === undefined) return [];
+  return cluster.replicas.map(({ id }) => id).filter((id) => !members.some(({ replica }) => replica === id));
+}
+
 /** What this very incarnation is in the configuration that it knows; null: no member. */
 export function memberRole({ id, incarnation, membership }: ReplicaStatus): Member['role'] | null {
   const member = membership.members.find((each) => each.replica === id);

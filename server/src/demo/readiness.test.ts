@@ -117,3 +117,20 @@ it('a replica that ends, or Ctrl-C, ends the waiting', async () => {
   await vi.advanceTimersByTimeAsync(100);
   expect(interrupted.outcome).toBe('interrupted');
 });
+
+it('replicas that are no members any more are missed by nobody, however many they are', async () => {
+  const removed = (id: string): ClusterReplica => replicaOf(id, { state: 'removed' });
+  replicas = [serving('r1'), removed('r2'), serving('r3'), removed('r4')];
+  const waiting = wait();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(waiting.outcome).toBe('ready');
+  expect(said.join()).toContain('r2: is no member any more: remove it in the operator’s view');
+  replicas = [serving('r1'), removed('r2'), replicaOf('r3', { state: 'logCorrupt' })];
+  const inVain = wait();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(inVain.outcome).toMatch(/The cluster does not serve/);
+  replicas = [removed('r2')];
+  const nobody = wait();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(nobody.outcome).toMatch(/The cluster does not serve/);
+});

@@ -44,7 +44,10 @@ export async function untilServing(options: ReadinessOptions, signal?: AbortSign
     const waitedMs = nowMs() - startedAtMs;
     const inVain = waiting.every(({ status }) => status !== null && cannotServe.has(status.state));
     if (inVain || waitedMs > readyMsMax) {
-      giveUp(options, waiting, replicas.length);
+      // Whoever is no member any more, as after a removal that was interrupted, is missed by nobody.
+      const isMissed = (replica: ClusterReplica): boolean => replica.status?.state !== 'removed';
+      const missed = { waiting: waiting.filter(isMissed).length, all: replicas.filter(isMissed).length };
+      giveUp(options, waiting, (missed.all - missed.waiting) * 2 > missed.all);
       return;
     }
     if (nowMs() >= tellAtMs) {
@@ -59,10 +62,10 @@ export async function untilServing(options: ReadinessOptions, signal?: AbortSign
 function giveUp(
   { logFileOf, say }: ReadinessOptions,
   waiting: readonly ClusterReplica[],
-  count: number,
+  isMajorityReady: boolean,
 ): void {
   const states = statesOf(waiting);
-  if ((count - waiting.length) * 2 > count) {
+  if (isMajorityReady) {
     say(`The cluster serves, but not every replica does:\n${states.join('\n')}`);
     return;
   }
@@ -92,5 +95,7 @@ function statesOf(waiting: readonly ClusterReplica[]): string[] {
 function stateOf(status: ReplicaStatus | null, ageMs: number | null): string {
   if (status === null) return 'has not answered yet';
   if (!isFresh(ageMs)) return `has not answered for ${Math.round((ageMs ?? 0) / 1000)} s`;
+  if (status.state === 'removed')
+    return 'is no member any more: remove it in the operator’s view, and what is left of it here goes';
   return status.message ?? (status.state === 'serving' ? 'serves, but does not vote yet' : status.state);
 }

@@ -8,12 +8,13 @@ import { ReplicaName } from '../../components/replica-name.tsx';
 import { useRequests } from '../../components/run.tsx';
 import { describeVerify } from '../../model/event-text.ts';
 import { incarnationName, replicaOf } from '../../model/incarnation.ts';
-import { newestMembership } from '../../model/members-view.ts';
+import { newestMembership, outsidersOf } from '../../model/members-view.ts';
 import type { Member } from '../../model/members-view.ts';
 import { payloadOf, selfComparison } from '../../model/protocol-view.ts';
 import { unreachable } from '../../model/unreachable.ts';
 import { Backups } from './backups.tsx';
 import { MemberChange } from './member-change.tsx';
+import { OutsiderRow, RemoveButton } from './outsider-row.tsx';
 import { type ReplicaChange, useReplicaChange } from './use-replica-change.ts';
 import './members.css';
 
@@ -117,6 +118,9 @@ export const Members = memo(function Members({ cluster, heard, ids }: MembersPro
                 onAsk={setAsked}
               />
             ))}
+            {outsidersOf(cluster).map((id) => (
+              <OutsiderRow key={id} id={id} ids={ids} may={change.may} onAsk={setAsked} />
+            ))}
           </tbody>
         </table>
       </div>
@@ -215,16 +219,7 @@ function MemberRow({ member, ids, compared, may, onAsk }: MemberRowProps) {
         >
           Replace
         </Button>
-        <Button
-          asksServer
-          tone="danger"
-          disabled={!may({ action: 'remove', replica })}
-          aria-label={`Remove ${replica}`}
-          data-testid={`member-remove-${replica}`}
-          onClick={() => onAsk({ kind: 'remove', replica })}
-        >
-          Remove
-        </Button>
+        <RemoveButton replica={replica} may={may} onAsk={onAsk} />
       </td>
     </tr>
   );
