@@ -57,6 +57,14 @@ export function placesOf(regions: Regions, size: StageSize): Places {
   return { nodes, radius, regions: placed };
 }
 
+/** Below it discs and captions would stand on each other. */
+const presentedMin: StageSize = { width: 320, height: 220 };
+
+/** How large the stage is drawn, of what is wanted: as it is where there is no room for more, as on a phone. */
+export function scaleThatFits(wanted: number, { width, height }: StageSize): number {
+  return width / wanted < presentedMin.width || height / wanted < presentedMin.height ? 1 : wanted;
+}
+
 interface Room {
   readonly left: number;
   readonly right: number;

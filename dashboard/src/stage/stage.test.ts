@@ -7,7 +7,7 @@ import type { Flight } from '../run/flights.ts';
 import { undoOf, wholeRequests } from './acts.ts';
 import { dotAt, dotsOf } from './dots.ts';
 import { curveOf, linkAt, linksOf, nodeAt, pointOn } from './links.ts';
-import { isAway, placesOf, regionAt, sidesOf } from './places.ts';
+import { isAway, placesOf, regionAt, scaleThatFits, sidesOf } from './places.ts';
 import { movedTo, partingRequests, type Regions, regionsOf } from './regions.ts';
 
 const named = (count: number) => Array.from({ length: count }, (_, index) => `r${index + 1}`);
@@ -27,6 +27,25 @@ const sizes = [
   { width: 992, height: 520 },
   { width: 768, height: 640 },
 ];
+
+test.each([
+  [{ width: 1440, height: 600 }, 1.5],
+  [{ width: 655, height: 450 }, 1.5],
+  // A phone with a scenario under the stage, and on its side.
+  [{ width: 390, height: 270 }, 1],
+  [{ width: 540, height: 242 }, 1],
+])('a stage of %o is drawn larger only where its replicas then stand apart', (size, expected) => {
+  const scale = scaleThatFits(1.5, size);
+  expect(scale).toBe(expected);
+  const { nodes, radius } = placesOf([['r1', 'r2', 'r3']], {
+    width: size.width / scale,
+    height: size.height / scale,
+  });
+  const at = [...nodes.values()];
+  for (const one of at)
+    for (const other of at)
+      if (one !== other) expect(Math.hypot(one.x - other.x, one.y - other.y)).toBeGreaterThan(radius * 2);
+});
 
 describe('regions', () => {
   test('are replicas that reach each other, if only through others', () => {
