@@ -1,4 +1,4 @@
-/** Hands that mean something else: fingers that zoom over the stage part nobody, and another button than the first goes nowhere in time. */
+/** Hands that mean something else, or have what is gone: fingers that zoom over the stage part nobody, and another button than the first goes nowhere in time. */
 import type { CDPSession, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
@@ -22,6 +22,11 @@ afterEach(() => page?.close());
 const part = (id: string) => page.getByTestId(id);
 const soon = { timeout: 15_000, interval: 50 };
 const regions = () => part('stage').getAttribute('data-regions');
+
+interface Told {
+  readonly type: string;
+  readonly cluster: { replicas: readonly { readonly id: string }[] };
+}
 
 interface Finger {
   readonly id: number;
@@ -73,4 +78,32 @@ it('the right button on the time line stays at now', async () => {
   await page.mouse.click(box.x + box.width * 0.97, box.y + 40, { button: 'right' });
   await page.waitForTimeout(1_000);
   expect(await moment()).toBe('now');
+}, 60_000);
+
+it('a replica that is removed while the hand has it is let go', async () => {
+  const broken: string[] = [];
+  page.on('pageerror', ({ message }) => broken.push(message));
+  let isRemoved = false;
+  await page.routeWebSocket('**/api/stream', (socket) => {
+    const server = socket.connectToServer();
+    server.onMessage((message) => {
+      const frame = JSON.parse(String(message)) as Told;
+      if (isRemoved && frame.type === 'cluster')
+        frame.cluster.replicas = frame.cluster.replicas.filter(({ id }) => id !== 'r3');
+      socket.send(JSON.stringify(frame));
+    });
+  });
+  await page.reload();
+  await part('node-r3').waitFor();
+  const [r1, r3] = [await centre('node-r1'), await centre('node-r3')];
+  await page.mouse.move(r3.x, r3.y);
+  await page.mouse.down();
+  await page.mouse.move(r1.x, r3.y - 60, { steps: 4 });
+  isRemoved = true;
+  await part('node-r3').waitFor({ state: 'detached' });
+  await page.mouse.move(r1.x + 60, r3.y, { steps: 4 });
+  await page.mouse.up();
+  await page.waitForTimeout(300);
+  expect(broken).toEqual([]);
+  expect(await regions()).toBe('r1, r2');
 }, 60_000);

@@ -42,9 +42,10 @@ test.each([
     height: size.height / scale,
   });
   const at = [...nodes.values()];
-  for (const one of at)
-    for (const other of at)
-      if (one !== other) expect(Math.hypot(one.x - other.x, one.y - other.y)).toBeGreaterThan(radius * 2);
+  const apart = at.flatMap((one) =>
+    at.filter((other) => other !== one).map((other) => Math.hypot(one.x - other.x, one.y - other.y)),
+  );
+  expect(Math.min(...apart)).toBeGreaterThan(radius * 2);
 });
 
 describe('regions', () => {

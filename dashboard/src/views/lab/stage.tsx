@@ -79,6 +79,13 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
   const dots = useRef<readonly Dot[]>([]);
   const lastMs = useRef(0);
 
+  /** Null also when it has a replica that was removed meanwhile. */
+  const heldNow = (): Hand | null => {
+    const id = hand.current?.replica ?? null;
+    if (id !== null && !places.nodes.has(id)) hand.current = null;
+    return hand.current;
+  };
+
   const draw: Draw = (brush, canvasSize, nowMs) => {
     const view = store.get();
     const record = store.record();
@@ -90,7 +97,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
       still ? 1 : 1 - Math.exp((lastMs.current - nowMs) / settleMs),
     );
     lastMs.current = nowMs;
-    const held = hand.current;
+    const held = heldNow();
     if (held?.isMoving === true && held.replica !== null) nodes.set(held.replica, held.to);
     shown.current = nodes;
     const now: Places = { ...places, nodes };
@@ -145,7 +152,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
   const move = (event: PointerEvent): void => {
     if (isOther(event)) return;
     const at = pointOf(event);
-    const held = hand.current;
+    const held = heldNow();
     if (held === null) {
       const isOnDot = dotAt(dots.current, at) !== null;
       hovered.current = { replica: hovered.current.replica, link: isOnDot ? null : linkAt(ids, places, at) };
@@ -159,7 +166,7 @@ export function Stage({ cluster, leader, themeKey, acts, speed, onMessage }: Sta
   };
   const drop = (event: PointerEvent): void => {
     if (isOther(event)) return;
-    const held = hand.current;
+    const held = heldNow();
     hand.current = null;
     if (held === null) return;
     if (held.isMoving) part(held);
