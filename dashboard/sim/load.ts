@@ -9,7 +9,8 @@ import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.
 import type { ClientSessions } from './sessions.ts';
 import type { WrittenRow, WrittenRows } from './written-rows.ts';
 
-const tables = ['orders', 'payments', 'stock', 'visits'];
+/** People's own are others (src/views/sql/sql-examples.ts): these are dropped. */
+export const tables = ['orders', 'payments', 'stock', 'visits'];
 const drinks = ['espresso', 'cortado', 'flat white', 'filter', 'ristretto'];
 /** Lists are copied whenever something is added to them: so long, and they are dropped and begun anew. */
 const rowsMax = 400;

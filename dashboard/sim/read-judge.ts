@@ -1,5 +1,5 @@
 /**
- * Whether reads are linearizable, as far as rows show it that are written once and never taken away: a read shows each row that was acknowledged, or shown to anybody, before it began.
+ * Whether reads are linearizable, as far as rows show it that are written once and not taken away while they are asked for: a read shows each row that was acknowledged, or shown to anybody, before it began.
  *
  * Pure. Invariant: memory is bounded by `rowsMax`; a row that was let go of is not asked for any more.
  */

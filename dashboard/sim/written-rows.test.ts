@@ -69,6 +69,24 @@ it('counts a write by what its client was told, or by what the group said of it 
   ]);
 });
 
+it('drops the lists of rows that are judged no more, once each, and again if that was refused', () => {
+  const of = new WrittenRows(group);
+  const dropped: (string | null)[] = [];
+  const write = (times: number, end: TransactionEnd): void => {
+    for (let n = 0; n < times; n += 1) {
+      const row = of.begins();
+      dropped.push(...row.writes.filter(({ value }) => value === null).map(({ key }) => key));
+      of.ends(row, end);
+    }
+  };
+  write(2_090, { kind: 'done', lists: [] });
+  expect(dropped).toEqual([]);
+  write(20, { kind: 'refused', reason: 'nobody serves' });
+  expect(dropped).toEqual(['written_0']);
+  write(290, { kind: 'done', lists: [] });
+  expect(dropped).toEqual(['written_0', 'written_0', 'written_1', 'written_2', 'written_3']);
+});
+
 it('finds the row that one replica does not have', async () => {
   await write(20);
   expect((await looked()).lost).toBe(0);

@@ -18,7 +18,7 @@ import { CoreJudge } from './core/core-judge.ts';
 import { GroupHistory } from './group-history.ts';
 import type { MemoryGroup } from '../../server/src/replica/testing/memory-group.ts';
 import type { MemoryMember } from '../../server/src/replica/testing/memory-member.ts';
-import { appendsOf } from './appends.ts';
+import { type Append, appendsOf } from './appends.ts';
 import { SlotJudge } from './slot-judge.ts';
 import { StandbyJudge } from './standby-judge.ts';
 
@@ -84,7 +84,7 @@ export class GroupJudge {
   /** Of those that were acknowledged the one that began last. */
   lastDone = 0;
   private readonly answers: Answer[] = [];
-  private readonly acknowledged: Transaction[] = [];
+  private readonly acknowledged: (readonly Append[])[] = [];
   private readonly reads: Read[] = [];
   /** The longest list of each key that was shown to anybody, but for reads at standbys of any age. */
   private readonly shown = new Map<string, number>();
@@ -139,7 +139,7 @@ export class GroupJudge {
     });
     if (end.kind !== 'done') return;
     this.lastDone = Math.max(this.lastDone, number);
-    this.acknowledged.push(transaction);
+    this.acknowledged.push(appendsOf(transaction));
     for (const [index, key] of transaction.reads.entries()) {
       this.counts.reads += 1;
       const list = end.lists[index]!;
@@ -262,8 +262,8 @@ export class GroupJudge {
       return;
     }
     if (acknowledgedBefore === null) return;
-    for (const transaction of this.acknowledged.slice(0, acknowledgedBefore))
-      for (const write of appendsOf(transaction))
+    for (const writes of this.acknowledged.slice(0, acknowledgedBefore))
+      for (const write of writes)
         if (write.key === key && !list.includes(write.value))
           this.fault(`${where} did not show ${write.value} in ${key}, which was acknowledged before`);
   }

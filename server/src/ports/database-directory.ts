@@ -48,7 +48,7 @@ export interface DatabaseDirectory {
   write(state: DirectoryState): Promise<void>;
   /** A new database, whose replica founds a group: its role is `founder`. @throws LaunchError; the signal's reason, when nothing of it is left */
   create(ended: AbortSignal): Promise<DirectoryState>;
-  /** Where the WAL on this timeline ends, as PostgreSQL would find it after a crash. `from` is at most that, and no lower than what the directory has. @throws Error if it cannot be read */
+  /** Where the WAL on this timeline ends, as PostgreSQL would find it after a crash. `from` is at most that, and the directory has the WAL from there on, or from a later checkpoint on. @throws Error if it cannot be read */
   endOfWal(timeline: Timeline, from: Lsn): Promise<Lsn>;
   /**
    * Of a promotion to `timeline` that was interrupted. `done`: PostgreSQL has come to it. `none`: it has not; what it had begun of it is removed, and the directory is the standby's that it was. `other`: it has come to

@@ -23,11 +23,12 @@ const ofPostgres: readonly [SqlExample, ...SqlExample[]] = [
   },
 ];
 
-/** A simulated group has a model of PostgreSQL, which reads no more than this (dashboard/sim/model-sql.ts). */
+/** A simulated group has a model of PostgreSQL, which reads no more than this (dashboard/sim/model-sql.ts). `guests` is no table of its load (dashboard/sim/load.ts), which drops its own now and then. */
 const ofModel: readonly [SqlExample, ...SqlExample[]] = [
-  { name: 'Insert a row', sql: `INSERT INTO orders VALUES ('flat white');` },
-  { name: 'Insert some', sql: `INSERT INTO orders VALUES ('espresso'), ('cortado');` },
-  { name: 'Read them back', sql: 'SELECT * FROM orders;' },
+  { name: 'Insert a row', sql: `INSERT INTO guests VALUES ('Ada');` },
+  { name: 'Insert some', sql: `INSERT INTO guests VALUES ('Edsger'), ('Barbara');` },
+  { name: 'Read them back', sql: 'SELECT * FROM guests;' },
+  { name: 'Read what the load writes', sql: 'SELECT * FROM orders;' },
 ];
 
 export function examplesOf(isSimulated: boolean): readonly [SqlExample, ...SqlExample[]] {

@@ -99,6 +99,22 @@ describe('the end of WAL', () => {
     expect(await endOfWal(data, one, wal.records[0]!.end)).toBe(wal.records[0]!.end);
   });
 
+  it('is found from the last checkpoint on, if what was known to be valid lies below and is removed', async () => {
+    writeSegment(one, start, wal.bytes);
+    const known = (start - 100) as Lsn;
+    const control = Buffer.alloc(8192);
+    control.writeBigUInt64LE(BigInt(wal.records[0]!.end), 40);
+    const write = (timeline: Timeline): void => {
+      control.writeUInt32LE(timeline, 48);
+      writeFileSync(join(data, 'global', 'pg_control'), control);
+    };
+    write(two);
+    await expect(endOfWal(data, one, known)).rejects.toThrow('is not whole up to');
+    write(one);
+    expect(await endOfWal(data, one, known)).toBe(wal.records[2]!.end);
+    expect(await endOfWal(data, one, wal.records[1]!.end)).toBe(wal.records[2]!.end);
+  });
+
   it('is an error where less is there than is known to be', async () => {
     writeSegment(one, start, wal.bytes.subarray(0, wal.records[1]!.lastByte - start - 100));
     await expect(endOfWal(data, one, wal.records[1]!.end)).rejects.toThrow(

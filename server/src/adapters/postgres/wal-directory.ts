@@ -44,9 +44,12 @@ async function filesOf(dataDir: string, lsn: Lsn, timeline: Timeline): Promise<r
 
 /**
  * Where the valid WAL on this timeline ends, as PostgreSQL's recovery would find it: the end of the last whole record.
- * `from`: up to there it is known to be valid. @throws Error if the files do not have it up to there
+ * `known`: up to there it is known to be valid. Below the last checkpoint it was valid, and may have been removed since. @throws Error if the files do not have it up to there
  */
-export async function endOfWal(dataDir: string, timeline: Timeline, from: Lsn): Promise<Lsn> {
+export async function endOfWal(dataDir: string, timeline: Timeline, known: Lsn): Promise<Lsn> {
+  const checkpoint = await readCheckpoint(dataDir).catch(absent);
+  const isKept = checkpoint === null || checkpoint.timeline !== timeline || checkpoint.redo <= known;
+  const from = isKept ? known : checkpoint.redo;
   const found = await findEndOfWal((lsn, bytesMax) => readWalFile(dataDir, lsn, timeline, bytesMax), from);
   if (found.code === 'found') return found.end;
   const { fault } = found;
@@ -54,8 +57,20 @@ export async function endOfWal(dataDir: string, timeline: Timeline, from: Lsn): 
   throw new Error(`the WAL of timeline ${timeline} is not whole up to ${formatLsn(from)}: ${why}`);
 }
 
-/** In pg_control, of PostgreSQL 15 to 18: the timelines of the last checkpoint, and of the point that recovery must reach. */
+/** In pg_control, of PostgreSQL 15 to 18: where a recovery begins, the timelines of the last checkpoint, and of the point that recovery must reach. */
+const redoAt = 40;
 const timelinesAt = [48, 144] as const;
+
+const readControl = (dataDir: string): Promise<Buffer> => readFile(join(dataDir, 'global', 'pg_control'));
+
+async function readCheckpoint(dataDir: string): Promise<{ readonly redo: Lsn; readonly timeline: Timeline }> {
+  const control = await readControl(dataDir);
+  const [timelineAt] = timelinesAt;
+  return {
+    redo: Number(control.readBigUInt64LE(redoAt)) as Lsn,
+    timeline: control.readUInt32LE(timelineAt) as Timeline,
+  };
+}
 
 /** See the port. Timelines above `from` have been begun by nobody else in this directory. */
 export async function settlePromotion(
@@ -63,7 +78,7 @@ export async function settlePromotion(
   from: Timeline,
   timeline: Timeline,
 ): Promise<'done' | 'none' | 'other'> {
-  const control = await readFile(join(dataDir, 'global', 'pg_control'));
+  const control = await readControl(dataDir);
   const reached = Math.max(...timelinesAt.map((at) => control.readUInt32LE(at)));
   if (reached > from) return reached === timeline ? 'done' : 'other';
   for (const name of await readdir(join(dataDir, 'pg_wal'))) {

@@ -151,7 +151,8 @@ export class CopyChannel extends Duplex {
     clearInterval(this.stall);
     // Paused, it would not read the other side's farewell.
     this.socket.resume();
-    if (error === null && this.hasEnded && this.writableFinished) {
+    // Whatever the other side still says is of no interest; what was written must arrive.
+    if (error === null && this.writableFinished) {
       this.socket.close();
       setTimeout(() => this.socket.terminate(), this.options.limits.silenceMsMax).unref();
     } else {

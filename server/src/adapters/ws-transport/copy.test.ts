@@ -131,6 +131,21 @@ describe('a channel for a copy', () => {
     expect((await bytesOf(channel)).equals(block(7, 40 * MiB))).toBe(true);
   });
 
+  it('brings all that was written to its end, though the other side has not ended and its probes are not read', async () => {
+    const { source, target } = await sourceAndTarget({ probeMs: 5 });
+    source.offerCopies({
+      serve(channel) {
+        channel.end(block(7, 8 * MiB));
+        return Promise.resolve();
+      },
+    });
+    for (let times = 0; times < 8; times += 1) {
+      const channel = await target.open(r1, never);
+      expect((await bytesOf(channel)).equals(block(7, 8 * MiB))).toBe(true);
+      channel.destroy();
+    }
+  });
+
   it('may be asked of an incarnation by name, may carry nothing, or large pieces', async () => {
     const { source, target } = await sourceAndTarget();
     offerBlocks(source, 0);

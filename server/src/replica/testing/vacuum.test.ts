@@ -1,5 +1,7 @@
 /** A group whose PostgreSQLs take away what nobody sees any more: nothing that somebody sees goes with it, whoever crashes, is copied or leads meanwhile. */
 import { afterEach, describe, expect, it } from 'vitest';
+import type { ModelClient } from '../../payload/wal/testing/model-client.ts';
+import type { Request } from '../../payload/wal/testing/model-session.ts';
 import { Random } from '../../ports/testing/random.ts';
 import { segmentBytes } from '../../wal/lsn.ts';
 import { MemoryClient, type Transaction, type Write } from './memory-client.ts';
@@ -105,6 +107,49 @@ describe('a group that takes away what nobody sees any more', () => {
     expect(group.members.map(listsAt)).toEqual(Array.from({ length: 3 }, () => textOf(lists)));
   });
 
+  it('keeps what is dropped by transactions that are open, or prepared, or not seen by others yet', async () => {
+    group = new MemoryGroup({ replicas: 3, seed: 8, keeps });
+    await group.begin();
+    const client = new MemoryClient(group);
+    const ask = async (session: ModelClient, ...requests: readonly Request[]): Promise<void> => {
+      for (const request of requests) await group.time.until(session.ask(request), 60_000);
+    };
+    const connect = (): Promise<ModelClient> =>
+      group.time.until(group.serving()!.process!.server.connect(), 60_000);
+    const vacuums = async (): Promise<void> => {
+      for (let number = 0; number < 30; number++) {
+        const writes = [{ key: 'e', value: number % 2 === 0 ? null : String(number) }];
+        await group.time.until(client.transact({ reads: [], writes }), 60_000);
+        await group.time.pass(500);
+      }
+    };
+    const shown = (): readonly string[] =>
+      group.members.map(({ postgres }) =>
+        ['a', 'b', 'c'].map((key) => postgres.run!.buffers.list(key, () => true).join()).join('/'),
+      );
+    const first = tables.map((key) => ({ key, value: '1' }));
+    await group.time.until(client.transact({ reads: [], writes: first }), 60_000);
+    const [open, preparing, unseen] = [await connect(), await connect(), await connect()];
+    await ask(open, { kind: 'drop', key: 'a' });
+    await ask(preparing, { kind: 'drop', key: 'b' }, { kind: 'append', key: 'b', value: '2' });
+    await ask(preparing, { kind: 'prepare', name: 'p' });
+    await ask(unseen, { kind: 'drop', key: 'c' });
+    const primary = group.serving()!.postgres.run!.primary!;
+    const { xid } = unseen;
+    await ask(unseen, { kind: 'commit' });
+    primary.hidden.add(xid!);
+    await vacuums();
+    expect(shown()).toEqual(['1/1/', '1/1/', '1/1/']);
+    await ask(open, { kind: 'rollback' });
+    await ask(preparing, { kind: 'commitPrepared', name: 'p' });
+    await vacuums();
+    expect(shown()).toEqual(['1/2/', '1/2/', '1/2/']);
+    expect(primary.list('c')).toEqual(['1']);
+    primary.hidden.delete(xid!);
+    await vacuums();
+    expect(primary.list('c')).toEqual([]);
+  });
+
   it('holds no more after many transactions than after some', async () => {
     group = new MemoryGroup({ replicas: 3, seed: 7, keeps });
     await group.begin();
@@ -119,8 +164,9 @@ describe('a group that takes away what nobody sees any more', () => {
     for (const { postgres } of group.members) {
       const { disk } = postgres;
       expect(disk.outcomes.size).toBeLessThan(100);
-      expect([...disk.pages.values()].reduce((sum, { rows }) => sum + rows.length, 0)).toBeLessThan(150);
+      expect([...disk.pages.values()].reduce((sum, { rows }) => sum + rows.length, 0)).toBeLessThan(90);
       expect(disk.wal.bytes).toBeLessThan(segmentBytes);
+      expect(postgres.run!.buffers.commits().length).toBeLessThan(50);
       expect(postgres.run!.buffers.endedTransactions).toBeGreaterThanOrEqual(112);
     }
   });

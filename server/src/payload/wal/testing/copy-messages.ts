@@ -4,13 +4,13 @@ import { CopyError } from '../../../ports/copy.ts';
 import type { DirectoryState } from '../../../ports/database-directory.ts';
 import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import type { WalPosition } from '../../../wal/position.ts';
-import type { Control, Outcome, Page, Settled } from './model-disk.ts';
+import type { Control, Outcome, Page } from './model-disk.ts';
 
 export type Message =
   | { readonly kind: 'begin'; readonly position: WalPosition }
   | { readonly kind: 'go' }
   | { readonly kind: 'pages'; readonly pages: readonly (readonly [string, Page])[]; readonly left: number }
-  | { readonly kind: 'outcomes'; readonly outcomes: ReadonlyMap<bigint, Outcome>; readonly settled: Settled }
+  | { readonly kind: 'outcomes'; readonly outcomes: ReadonlyMap<bigint, Outcome> }
   | { readonly kind: 'wal'; readonly timeline: Timeline; readonly at: Lsn; readonly bytes: Buffer }
   | { readonly kind: 'history'; readonly timeline: Timeline; readonly text: string }
   | {

@@ -42,7 +42,7 @@ export class ModelBuffers {
       .toSorted((one, other) => one - other);
     this.prepared = new Map(disk.prepared);
     this.outcomes = new Map(disk.outcomes);
-    this.settled = disk.settled;
+    this.settled = control.settled;
   }
 
   /** `end`: of the record that says so. */
@@ -174,7 +174,7 @@ export class ModelBuffers {
     return this.settled.ended + this.outcomes.size;
   }
 
-  /** Of a transaction that has rows, or had. */
+  /** Of a transaction that has rows. */
   isCommitted(xid: bigint): boolean {
     return xid < this.settled.below || this.outcomes.get(xid) === 'committed';
   }
@@ -222,9 +222,9 @@ export class ModelBuffers {
   }
 
   /**
-   * What is dirty now. The function that is returned brings it to disk as it is now, whatever becomes of it meanwhile: to be called when all WAL up to now is synced.
+   * What is dirty now. The function that is returned brings it to disk as it is now, whatever is written meanwhile, and tells what its checkpoint has to note: to be called when all WAL up to now is synced. No vacuum may come between.
    */
-  capture(): () => void {
+  capture(): () => Settled {
     const pages = [...this.dirty].map((key) => [key, this.pages.get(key)!] as const);
     const outcomes = [...this.unwritten.keys()];
     const prepared = new Map(this.prepared);
@@ -233,9 +233,7 @@ export class ModelBuffers {
       for (const [key, page] of pages) this.putPage(key, page);
       for (const xid of outcomes) this.putOutcome(xid);
       this.disk.prepared = prepared;
-      if (this.disk.settled === settled) return;
-      this.disk.settled = settled;
-      for (const xid of this.disk.outcomes.keys()) if (xid < settled.below) this.disk.outcomes.delete(xid);
+      return settled;
     };
   }
 

@@ -61,9 +61,8 @@ export class ModelCopySource implements CopySource {
     const wasStandby = run.standby !== null;
     await untilGone(run, run.primary?.checkpoint());
     const control = this.controlOf(run, wasStandby);
-    // Those that come meanwhile are in the WAL from the beginning of the copy on, and those that go were needed by no page of then.
+    // As of the control file: those that come later are in the WAL from there on.
     const outcomes = new Map(postgres.disk.outcomes);
-    const { settled } = postgres.disk;
     const keys = random.shuffled([...postgres.disk.pages.keys()]);
     while (keys.length > 0) {
       await this.moment();
@@ -75,7 +74,7 @@ export class ModelCopySource implements CopySource {
       });
       await send(channel, { kind: 'pages', pages, left: keys.length });
     }
-    await send(channel, { kind: 'outcomes', outcomes, settled });
+    await send(channel, { kind: 'outcomes', outcomes });
     const { mustReach } = this.controlOf(run, wasStandby);
     const stop = await this.stopAt(run, mustReach);
     const durable = await this.untilChosen(stop, gone);

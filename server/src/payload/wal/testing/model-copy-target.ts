@@ -73,7 +73,6 @@ async function take({
       case 'outcomes':
         for (const key of disk.pages.keys()) if (!sent.has(key)) disk.pages.delete(key);
         disk.outcomes = new Map(message.outcomes);
-        disk.settled = message.settled;
         disk.wal.removeAll();
         break;
       case 'wal':

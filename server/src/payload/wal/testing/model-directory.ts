@@ -15,7 +15,7 @@ import { formatLsn, segmentBytes, type Lsn, type Timeline } from '../../../wal/l
 import { findEndOfWal } from '../../../wal/record/end-of-wal.ts';
 import { positionNone } from '../../../wal/position.ts';
 import { encodeRecord } from '../../../wal/record/testing/encode-record.ts';
-import type { ModelDisk } from './model-disk.ts';
+import { type ModelDisk, nothingSettled } from './model-disk.ts';
 import { recordOf } from './model-records.ts';
 
 /** Where the WAL of a new database begins. */
@@ -79,13 +79,17 @@ export class ModelDirectory implements DatabaseDirectory {
 
   async endOfWal(timeline: Timeline, from: Lsn): Promise<Lsn> {
     await this.pause();
+    const { control } = this.disk;
+    // WAL of before a checkpoint may be removed, and was whole.
+    const isRemoved = control !== null && control.redoTimeline === timeline && control.redo.redo > from;
+    const start = isRemoved ? control.redo.redo : from;
     const read = (at: Lsn, bytesMax: number): Promise<Uint8Array> =>
       Promise.resolve(this.disk.wal.read(at, timeline, bytesMax));
-    const found = await findEndOfWal(read, from);
+    const found = await findEndOfWal(read, start);
     await this.pause();
     if (found.code === 'found') return found.end;
     throw new Error(
-      `the WAL of timeline ${timeline} is not whole up to ${formatLsn(from)}: ${found.fault?.text}`,
+      `the WAL of timeline ${timeline} is not whole up to ${formatLsn(start)}: ${found.fault?.text}`,
     );
   }
 
@@ -145,5 +149,12 @@ export function makeDatabase(disk: ModelDisk, system: bigint): void {
   const { bytes } = encodeRecord(place, recordOf({ kind: 'checkpoint', facts: redo, isShutdown: true }));
   disk.wal.write(timeline, firstLsn, bytes);
   disk.wal.syncAll();
-  disk.control = { system, timeline, redo, redoTimeline: timeline, mustReach: 0 as Lsn };
+  disk.control = {
+    system,
+    timeline,
+    redo,
+    redoTimeline: timeline,
+    mustReach: 0 as Lsn,
+    settled: nothingSettled,
+  };
 }

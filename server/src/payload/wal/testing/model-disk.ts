@@ -23,7 +23,7 @@ export interface Page {
 
 export type Outcome = 'committed' | 'aborted';
 
-/** Transactions whose outcomes were let go of: `ended` of them, all below `below`. Of those that are still in a list all are committed. */
+/** Transactions whose outcomes were let go of: `ended` of them, all below `below`. Those of them that have rows on a page that a recovery from here on finds are committed. */
 export interface Settled {
   readonly below: bigint;
   readonly ended: number;
@@ -40,6 +40,7 @@ export interface Control {
   readonly redoTimeline: Timeline;
   /** Below this a recovery must not end: pages on disk may be as new. */
   readonly mustReach: Lsn;
+  readonly settled: Settled;
 }
 
 export class ModelDisk {
@@ -47,7 +48,6 @@ export class ModelDisk {
   control: Control | null = null;
   pages = new Map<string, Page>();
   outcomes = new Map<bigint, Outcome>();
-  settled = nothingSettled;
   /** Names of prepared transactions. */
   prepared = new Map<string, bigint>();
   state: DirectoryState | null = null;
@@ -55,6 +55,12 @@ export class ModelDisk {
   isAside = false;
   /** How often a database was moved out of the way. */
   setAside = 0;
+
+  /** A recovery begins there from now on, and needs no outcomes of before. */
+  checkpointed(control: Control): void {
+    this.control = control;
+    for (const xid of this.outcomes.keys()) if (xid < control.settled.below) this.outcomes.delete(xid);
+  }
 
   /** The files of PostgreSQL are gone, and what was said of them. */
   wipe(): void {
@@ -67,7 +73,6 @@ export class ModelDisk {
     this.wal.removeAll();
     this.pages = new Map();
     this.outcomes = new Map();
-    this.settled = nothingSettled;
     this.prepared = new Map();
   }
 
@@ -78,7 +83,6 @@ export class ModelDisk {
     other.control = this.control;
     other.pages = new Map(this.pages);
     other.outcomes = new Map(this.outcomes);
-    other.settled = this.settled;
     other.prepared = new Map(this.prepared);
     other.state = this.state;
   }

@@ -109,7 +109,7 @@ export class ModelPrimary {
     return this.buffers.list(key, (xid) => !this.hidden.has(xid));
   }
 
-  /** Where the record of the last commit ends that others see; null: there is none. */
+  /** Where the record of the last commit ends that others see; null: there is none, or it was let go of. */
   newestSeen(): Lsn | null {
     const commits = this.buffers.commits().map((commit) => commit.split('@'));
     const seen = commits.findLast(([xid]) => !this.hidden.has(BigInt(xid!)));
@@ -192,13 +192,13 @@ export class ModelPrimary {
     const write = buffers.capture();
     await writer.sync(redo);
     await this.moment();
-    write();
+    const settled = write();
     const end = writer.insert({ kind: 'checkpoint', facts, isShutdown });
     await writer.sync(end);
     const { control } = options.disk;
     if (control === null) return;
     const { timeline } = writer;
-    options.disk.control = { ...control, timeline, redo: facts, redoTimeline: timeline };
+    options.disk.checkpointed({ ...control, timeline, redo: facts, redoTimeline: timeline, settled });
     // What nobody has reported yet has to be sent once more, it may be.
     if (keeps !== null) options.disk.wal.removeBelow(walFrom(Math.min(redo, this.reportedTo) as Lsn, keeps));
   }

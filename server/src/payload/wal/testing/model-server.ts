@@ -228,7 +228,7 @@ export class ModelServer implements DatabaseServer {
     return this.ask(({ primary, standby, buffers }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
       const isHidden = (xid: bigint): boolean => primary?.hidden.has(xid) ?? false;
-      return xids.filter((xid) => buffers.isCommitted(xid) && !isHidden(xid));
+      return xids.filter((xid) => buffers.outcomeOf(xid) === 'committed' && !isHidden(xid));
     });
   }
 

@@ -279,9 +279,10 @@ export class ModelStandby {
   private restartPoint(facts: CheckpointFacts): void {
     const { disk, random, buffers, keeps } = this.options;
     if (disk.control === null || !random.chance(0.7)) return;
-    buffers.capture()();
+    const settled = buffers.capture()();
     const redoTimeline = timelineAlong(this.history, facts.redo);
-    disk.control = { ...disk.control, redo: facts, redoTimeline, timeline: this.timelineReplayed };
+    const { timelineReplayed: timeline } = this;
+    disk.checkpointed({ ...disk.control, redo: facts, redoTimeline, timeline, settled });
     if (keeps !== null) disk.wal.removeBelow(walFrom(facts.redo, keeps));
   }
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { Random } from '../../../ports/testing/random.ts';
 import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import { ModelBuffers } from './model-buffers.ts';
-import { ModelDisk } from './model-disk.ts';
+import { ModelDisk, nothingSettled } from './model-disk.ts';
+import type { ModelChange } from './model-records.ts';
 import { vacuumed } from './model-vacuum.ts';
 
 describe('the rows that stay on a page', () => {
@@ -26,16 +27,16 @@ describe('the rows that stay on a page', () => {
   });
 });
 
-it('a page that was emptied while a checkpoint is made, and written anew meanwhile, is on the disk as it was written last', () => {
+function emptyDisk(): ModelDisk {
   const disk = new ModelDisk();
   const redo = { redo: 1 as Lsn, nextXid: 10n, running: [] };
-  disk.control = {
-    system: 1n,
-    timeline: 1 as Timeline,
-    redo,
-    redoTimeline: 1 as Timeline,
-    mustReach: 0 as Lsn,
-  };
+  const [timeline, mustReach] = [1 as Timeline, 0 as Lsn];
+  disk.control = { system: 1n, timeline, redo, redoTimeline: timeline, mustReach, settled: nothingSettled };
+  return disk;
+}
+
+it('a page that was emptied while a checkpoint is made, and written anew meanwhile, is on the disk as it was written last', () => {
+  const disk = emptyDisk();
   const buffers = new ModelBuffers(disk);
   const everything = 1_000 as Lsn;
   buffers.apply({ kind: 'row', xid: 10n, key: 'k', value: 'old' }, 10 as Lsn);
@@ -50,4 +51,19 @@ it('a page that was emptied while a checkpoint is made, and written anew meanwhi
   for (let times = 0; times < 50; times++) buffers.writeSome(random, everything);
   write();
   expect(disk.pages.get('k')?.rows).toEqual([{ xid: 11n, value: 'new' }]);
+});
+
+it('rows of a transaction that was aborted stay away, if a crash comes between the pages of a checkpoint and its note', () => {
+  const disk = emptyDisk();
+  const changes: readonly (readonly [ModelChange, Lsn])[] = [
+    [{ kind: 'row', xid: 10n, key: 'k', value: 'aborted' }, 10 as Lsn],
+    [{ kind: 'abort', xid: 10n }, 20 as Lsn],
+    [{ kind: 'vacuum', horizon: 11n, outcomesFrom: 11n, commitsFrom: 0 as Lsn }, 30 as Lsn],
+  ];
+  const buffers = new ModelBuffers(disk);
+  for (const [change, end] of changes) buffers.apply(change, end);
+  buffers.capture()();
+  const recovered = new ModelBuffers(disk);
+  for (const [change, end] of changes) recovered.apply(change, end);
+  expect(recovered.list('k', () => true)).toEqual([]);
 });

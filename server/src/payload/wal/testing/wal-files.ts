@@ -143,9 +143,9 @@ export class WalFiles {
     }
   }
 
-  /** Segments that end at or below, of any timeline; what is being written stays. */
+  /** Segments that end at or below, of any timeline. */
   removeBelow(at: Lsn): void {
-    const first = segmentName(0 as Timeline, Math.max(0, at) as Lsn).slice(8);
+    const first = segmentName(0 as Timeline, at).slice(8);
     for (const name of this.segments.keys()) if (name.slice(8) < first) this.segments.delete(name);
   }
 
