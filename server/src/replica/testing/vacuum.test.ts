@@ -9,10 +9,21 @@ import { MemoryGroup } from './memory-group.ts';
 import type { MemoryMember } from './memory-member.ts';
 
 const keeps = { outcomes: 20n, commitsBytes: 0, walBytes: 0 };
+/** Whoever is in a hurry beside others finds out nothing more. */
+const timeout = 180_000;
 const tables = ['a', 'b', 'c', 'd', 'e'];
 
-let group: MemoryGroup;
-afterEach(() => group.stop());
+const groups: MemoryGroup[] = [];
+afterEach(async () => {
+  for (const group of groups.splice(0)) await group.stop();
+});
+
+async function begin(seed: number): Promise<MemoryGroup> {
+  const group = new MemoryGroup({ replicas: 3, seed, keeps });
+  groups.push(group);
+  await group.begin();
+  return group;
+}
 
 type Lists = ReadonlyMap<string, readonly string[]>;
 
@@ -30,7 +41,7 @@ function listsAt({ postgres }: MemoryMember): string {
   return textOf(new Map(tables.map((key) => [key, buffers.list(key, () => true)])));
 }
 
-async function read(client: MemoryClient): Promise<string> {
+async function read(group: MemoryGroup, client: MemoryClient): Promise<string> {
   for (;;) {
     const end = await group.time.until(client.transact({ reads: tables, writes: [] }), 120_000);
     if (end.kind === 'done') return textOf(new Map(tables.map((key, n) => [key, end.lists[n]!])));
@@ -45,7 +56,7 @@ function changes(random: Random, number: number): readonly Write[] {
 }
 
 /** Somebody writes, and takes it back. */
-async function takeBack(writes: readonly Write[]): Promise<void> {
+async function takeBack(group: MemoryGroup, writes: readonly Write[]): Promise<void> {
   const client = await group.serving()?.process?.server.connect();
   for (const { key, value } of writes)
     await client?.ask(value === null ? { kind: 'drop', key } : { kind: 'append', key, value });
@@ -54,50 +65,50 @@ async function takeBack(writes: readonly Write[]): Promise<void> {
 }
 
 /** So that segments are filled, and removed. */
-function writeMuch(bytes: number): void {
-  group.serving()?.postgres.run?.primary?.writer.insert({ kind: 'filler', bytes });
+function writeMuch(group: MemoryGroup): void {
+  group.serving()?.postgres.run?.primary?.writer.insert({ kind: 'filler', bytes: 1024 * 1024 });
 }
 
 /** While somebody else lets time pass. */
-function rest(ms: number): Promise<void> {
+function rest(group: MemoryGroup, ms: number): Promise<void> {
   return new Promise((resolve) => group.time.after(ms, resolve));
 }
 
 /** Somebody dies in the middle of a transaction, or between two, and comes back; some with an empty disk. */
-async function breakOne(random: Random): Promise<void> {
+async function breakOne(group: MemoryGroup, random: Random): Promise<void> {
   const member = random.pick(group.members);
   // What a majority has lost is lost.
   const mayLose = group.isHealthy() && member !== group.serving();
   if (random.chance(0.5)) member.crash();
   else member.crashMachine();
-  await rest(random.below(3_000));
+  await rest(group, random.below(3_000));
   if (mayLose && random.chance(0.5)) member.lose(random.chance(0.5) ? 'database' : 'both');
   await member.start();
 }
 
 describe('a group that takes away what nobody sees any more', () => {
-  it.each([1, 2, 3, 4])('has everything that somebody sees (seed %i)', async (seed) => {
-    group = new MemoryGroup({ replicas: 3, seed, keeps });
-    await group.begin();
+  it.each([1, 2, 3])('has everything that somebody sees (seed %i)', { timeout }, async (seed) => {
+    const group = await begin(seed);
     const random = new Random(seed);
     const client = new MemoryClient(group);
     let lists: Lists = new Map();
-    for (let number = 1; number <= 200; number++) {
+    for (let number = 1; number <= 100; number++) {
       const transaction = { reads: [], writes: changes(random, number) };
       const working = client.transact(transaction);
-      const breaking = random.chance(0.06) ? breakOne(random) : Promise.resolve();
+      const breaking = random.chance(0.06) ? breakOne(group, random) : Promise.resolve();
       const end = await group.time.until(working, 120_000);
       await group.time.until(breaking, 120_000);
       const written = after(lists, transaction);
       const possible = end.kind === 'done' ? [written] : [lists, written];
-      const found = await read(client);
+      const found = await read(group, client);
       expect(possible.map(textOf)).toContain(found);
       lists = possible.find((one) => textOf(one) === found)!;
-      if (random.chance(0.1)) await group.time.until(takeBack(changes(random, number)), 60_000);
-      if (random.chance(0.15)) writeMuch(1024 * 1024);
+      if (random.chance(0.1)) await group.time.until(takeBack(group, changes(random, number)), 60_000);
+      // It takes long, and once is enough.
+      if (seed === 1 && random.chance(0.2)) writeMuch(group);
       // Checkpoints come by themselves.
       if (random.chance(0.1)) await group.time.pass(random.below(8_000));
-      expect(await read(client)).toBe(textOf(lists));
+      expect(await read(group, client)).toBe(textOf(lists));
     }
     await group.healthy(120_000);
     const answer = await group.time.until(group.serving()!.replica!.admin.verify({ repair: false }), 60_000);
@@ -107,9 +118,10 @@ describe('a group that takes away what nobody sees any more', () => {
     expect(group.members.map(listsAt)).toEqual(Array.from({ length: 3 }, () => textOf(lists)));
   });
 
-  it('keeps what is dropped by transactions that are open, or prepared, or not seen by others yet', async () => {
-    group = new MemoryGroup({ replicas: 3, seed: 8, keeps });
-    await group.begin();
+  it('keeps what is dropped by transactions that are open, or prepared, or not seen by others yet', {
+    timeout,
+  }, async () => {
+    const group = await begin(8);
     const client = new MemoryClient(group);
     const ask = async (session: ModelClient, ...requests: readonly Request[]): Promise<void> => {
       for (const request of requests) await group.time.until(session.ask(request), 60_000);
@@ -150,14 +162,13 @@ describe('a group that takes away what nobody sees any more', () => {
     expect(primary.list('c')).toEqual([]);
   });
 
-  it('holds no more after many transactions than after some', async () => {
-    group = new MemoryGroup({ replicas: 3, seed: 7, keeps });
-    await group.begin();
+  it('holds no more after many transactions than after some', { timeout }, async () => {
+    const group = await begin(7);
     const client = new MemoryClient(group);
     for (let number = 1; number <= 112; number++) {
       const writes = [{ key: tables[number % 5]!, value: number % 7 === 0 ? null : String(number) }];
       await group.time.until(client.transact({ reads: [], writes }), 60_000);
-      if (number % 4 === 0) writeMuch(1024 * 1024);
+      if (number % 4 === 0) writeMuch(group);
       await group.time.pass(50);
     }
     await group.time.pass(15_000);
