@@ -93,8 +93,10 @@ export class ModelBuffers {
   private end(xid: bigint, outcome: Outcome, lsn: Lsn): void {
     this.running.delete(xid);
     // A recovery may have found it counted.
-    if (xid >= this.settled.below) this.outcomes.set(xid, outcome);
-    if (this.outcomes.has(xid)) this.unwritten.set(xid, lsn);
+    if (xid >= this.settled.below) {
+      this.outcomes.set(xid, outcome);
+      this.unwritten.set(xid, lsn);
+    }
     if (outcome !== 'committed') return;
     const number = Math.floor(lsn / commitsPageBytes);
     const page = `${commitsPrefix}${number}`;
