@@ -155,6 +155,38 @@ function isIn(target: string, prefix: string): boolean {
   return isWhole ? target.startsWith(prefix) : target.startsWith(`${prefix}/`);
 }
 
+/** Without comments. */
+function codeOf(file: string): string {
+  return readFileSync(join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+}
+
+const ownSessions = 'server/src/adapters/postgres/pg-client.ts';
+const sessionOfClients = 'server/src/adapters/postgres/statements/session-connection.ts';
+const messages = 'server/src/adapters/postgres/replication/messages.ts';
+
+/**
+ * What a session with PostgreSQL can be made of, and the modules that may have it. Sessions of Barista's own, as the superuser, are all made in one module, which pins their settings.
+ * Sessions of clients are opened by the gateway and the executor of statements, with the client's own startup packet; the demo is a client of the gateway.
+ */
+const sessionMakers: readonly (readonly [what: string, pattern: RegExp, may: readonly string[]])[] = [
+  [
+    'a value of the package pg',
+    /(?:^|\n)\s*import\s+(?!type\b)(?!\{(?:\s*type\s+\w+,?)+\s*\})(?!\{ types \})[^'";]*from\s*'pg'|(?:import|require)\('pg'\)/,
+    [ownSessions, 'server/src/demo/sql-session.ts', 'server/src/demo/sql-console.ts'],
+  ],
+  [
+    'a startup packet: the version of the protocol',
+    /196_?608|\b3 << 16\b|0x0*3_?0000\b/,
+    [messages, 'server/src/gateways/thrift/sql/wire-messages.ts', sessionOfClients],
+  ],
+  ['a startup packet', /\bstartupPacket\b/, [ownSessions, messages, sessionOfClients]],
+  [
+    "a program of PostgreSQL's that opens sessions",
+    /['"`/](?:psql|pg_dump|pg_dumpall|pg_restore|pg_basebackup|pg_receivewal|pg_rewind|pg_amcheck|pg_isready|vacuumdb|reindexdb|clusterdb|createdb|dropdb|createuser|dropuser|pgbench)['"`]/,
+    [],
+  ],
+];
+
 /** Files that load each other in a circle, one file of it first and last; null: there is none. */
 function findCircle(files: readonly string[]): string[] | null {
   const done = new Set<string>();
@@ -234,13 +266,23 @@ describe('imports', () => {
     expect(findCircle(sources('server/src'))).toBeNull();
   });
 
+  it('only pg-client.ts opens sessions of our own with PostgreSQL', () => {
+    const wrong = sources('server/src').flatMap((file) =>
+      sessionMakers
+        .filter(([, pattern, may]) => !may.includes(file) && pattern.test(codeOf(file)))
+        .map(([what]) => `${file}: ${what}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(sessionMakers)('%s: the rule finds what it is about', (_, pattern, may) => {
+    expect(may.filter((file) => !pattern.test(codeOf(file)))).toEqual([]);
+  });
+
   it('the core knows no clock, no randomness, no timers and no promises', () => {
     const impure =
       /\b(Date\.|new Date|Math\.random|setTimeout|setInterval|setImmediate|process\.|async |await |new Promise\b|console\.)/;
-    const wrong = sources('server/src/multipaxos').filter((file) => {
-      const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
-      return impure.test(code);
-    });
+    const wrong = sources('server/src/multipaxos').filter((file) => impure.test(codeOf(file)));
     expect(wrong).toEqual([]);
   });
 });

@@ -108,6 +108,7 @@ export function offeredBackups(
   return createBackupSource({
     ...chosenOf(assembled),
     socketPath: instance.socketPath,
+    version: instance.version,
     dataDir: instance.dataDir,
     bytesPerSecondMax: () => bytesPerSecondMax,
   });

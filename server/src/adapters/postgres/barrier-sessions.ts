@@ -6,7 +6,6 @@
 import type { Client } from 'pg';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
 import { connectPg } from './pg-client.ts';
-import { takeOwnSettings } from './requests/own-settings.ts';
 
 export class BarrierSessions {
   private readonly socketDir: string;
@@ -44,12 +43,6 @@ export class BarrierSessions {
     session.once('end', () => {
       if (this.idle === session) this.idle = null;
     });
-    try {
-      await takeOwnSettings(session);
-    } catch (error) {
-      void session.end().catch(() => undefined);
-      throw error;
-    }
     return session;
   }
 

@@ -7,8 +7,13 @@ import { createDatabaseServer } from './database-server.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
 import type { InstanceOptions, PostgresInstance } from './instance/postgres-instance.ts';
 import { LaunchError } from './launch-error.ts';
-import { connectPg } from './pg-client.ts';
-import { connectAlone, makeData, openTestInstance, testBinaries } from './testing/test-instance.ts';
+import {
+  connectAlone,
+  connectAs,
+  makeData,
+  openTestInstance,
+  testBinaries,
+} from './testing/test-instance.ts';
 
 let root: string;
 /** Paths of relations within the data directory. */
@@ -155,11 +160,11 @@ it('a damaged page that a client meets is counted, and an error that a client im
   try {
     await server.startPrimary(new AbortController().signal);
     const first = await server.checkup();
-    const imitating = await connectPg({ socketDir: server.instance.socketDir, database: 'postgres' });
+    const imitating = await connectAs(server.instance.socketDir, 'postgres', 'postgres');
     const text = `DO $$ BEGIN RAISE EXCEPTION 'invalid page in block 0' USING ERRCODE = 'XX001'; END $$`;
     await expect(imitating.query(text)).rejects.toMatchObject({ code: 'XX001' });
     await imitating.end();
-    const client = await connectPg({ socketDir: server.instance.socketDir, database: 'postgres' });
+    const client = await connectAs(server.instance.socketDir, 'postgres', 'postgres');
     await expect(client.query('SELECT * FROM accounts')).rejects.toMatchObject({ code: 'XX001' });
     await client.end();
     await expect

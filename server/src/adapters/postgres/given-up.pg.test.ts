@@ -5,9 +5,8 @@ import { timelineFile } from '../../wal/timeline-file.ts';
 import type { Timeline } from '../../wal/lsn.ts';
 import { FedStandby, never, type TestLog, until } from '../../ports/testing/database-fixture.ts';
 import { foundDatabase, logOf } from '../../ports/testing/test-primary.ts';
-import { connectPg } from './pg-client.ts';
 import { openRealFixture, type RealFixture } from './testing/real-fixture.ts';
-import { testBinaries } from './testing/test-instance.ts';
+import { connectAs, testBinaries } from './testing/test-instance.ts';
 
 let fixture: RealFixture;
 let log: TestLog;
@@ -27,7 +26,7 @@ afterEach(async () => {
 
 /** The process behind the replica's own session. */
 async function ownBackend(): Promise<number> {
-  const client = await connectPg({ socketDir: fixture.server.instance.socketDir, database: 'postgres' });
+  const client = await connectAs(fixture.server.instance.socketDir, 'postgres', 'postgres');
   const { rows } = await client.query<{ pid: number }>(
     "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
   );

@@ -1,45 +1,109 @@
 /**
- * Connections of the replica itself to its own PostgreSQL, as the superuser, over the Unix socket.
+ * Barista's own sessions with its PostgreSQL, as the superuser, over the Unix socket. No other module opens one (scripts/architecture.test.ts).
  *
- * A database's owner can attach settings to it (ALTER DATABASE ... SET), which are in force from a session's beginning. What is given when the session is opened comes before those: with a library that is not there no session could
- * be opened, and with a role it would not be the superuser's. The settings that matter later are own-settings.ts.
+ * Responsible for: the startup packet, which pins all settings (pinned-settings.ts), and for what a session is opened with.
+ * Invariant: no setting of a role, a database or a file decides what a statement of ours means, how long it takes, or in whose name it runs.
+ *
+ * Bytes pass as they are (client_encoding SQL_ASCII): a name in a database of another encoding than UTF-8 is not what it seems to be here. A name that is used again is read as bytes.
  */
-import { Client } from 'pg';
+import { Client, Connection } from 'pg';
+import { sqlStateOf } from './database-error.ts';
 import { socketPort } from './data-directory.ts';
+import { pinnedSettings, settingsVersions } from './pinned-settings.ts';
+import { startupPacket } from './replication/messages.ts';
 
 export interface ConnectOptions {
   readonly socketDir: string;
-  readonly database: string;
-  readonly user?: string;
-  readonly password?: string;
+  /** Bytes where its name may be in any encoding. */
+  readonly database: string | Uint8Array;
   readonly pipeline?: boolean;
+  readonly applicationName?: string;
+  /** Beside those that are pinned, or in their place. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Such as `18.4`; found out if it is missing. */
+  readonly version?: string;
+  readonly port?: number;
 }
 
-/** In a startup packet, for sessions of the superuser: nobody else may set the second one. Libraries that would be loaded into each session are of no use to those of the replica itself. */
-export const withoutLibraries = { local_preload_libraries: '', session_preload_libraries: '' };
-
-const ownSettings = { ...withoutLibraries, role: 'none', statement_timeout: '0', idle_session_timeout: '0' };
-
-/** For the startup packet: words of the form `-c name=value`; no value has a blank. */
-export function startupOptions(settings: Readonly<Record<string, string>>): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${value}`)
-    .join(' ');
+export interface OwnPacketOptions {
+  /** Such as `18.4`. */
+  readonly version: string;
+  /** Null: a physical replication connection, which has none. */
+  readonly database: string | null;
+  readonly applicationName: string;
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** @throws whatever `pg` throws when PostgreSQL is away */
-export async function connectPg(options: ConnectOptions): Promise<Client> {
-  const client = new Client({
-    host: options.socketDir,
-    port: socketPort,
-    user: options.user ?? 'postgres',
-    password: options.password ?? '',
-    database: options.database,
-    application_name: 'barista',
-    connectionTimeoutMillis: 30_000,
-    pipeline: options.pipeline ?? false,
-    ...(options.user === undefined ? { options: startupOptions(ownSettings) } : {}),
+const ownRole = 'postgres';
+
+/** The first bytes of a session of our own, for modules that speak the protocol themselves. */
+export function ownStartupPacket({ version, database, applicationName, settings }: OwnPacketOptions): Buffer {
+  return startupPacket({
+    user: ownRole,
+    ...(database === null ? { replication: 'true' } : { database }),
+    application_name: applicationName,
+    ...pinnedSettings(Number.parseInt(version, 10)),
+    ...settings,
   });
+}
+
+/** `pg` would name a client encoding of its own. */
+class OwnConnection extends Connection {
+  private readonly packet: Buffer;
+
+  constructor(packet: Buffer) {
+    super({});
+    this.packet = packet;
+  }
+
+  startup(): void {
+    this.stream.write(this.packet);
+  }
+}
+
+/** PostgreSQL has no setting of this name. */
+const undefinedObject = '42704';
+/** The set of settings that the server at a place knows. */
+const versionAt = new Map<string, number>();
+const placesMax = 64;
+
+/** @throws whatever `pg` throws when PostgreSQL is away; Error if the session is not the superuser's */
+export async function connectPg(options: ConnectOptions): Promise<Client> {
+  const { socketDir, version } = options;
+  if (version !== undefined) return open(options, Number.parseInt(version, 10));
+  const known = versionAt.get(socketDir);
+  const versions = settingsVersions.filter((one) => known === undefined || one <= known);
+  for (const [index, majorVersion] of versions.entries()) {
+    try {
+      const client = await open(options, majorVersion);
+      if (versionAt.size >= placesMax) versionAt.clear();
+      versionAt.set(socketDir, majorVersion);
+      return client;
+    } catch (error) {
+      if (sqlStateOf(error) !== undefinedObject || index === versions.length - 1) throw error;
+    }
+  }
+  throw new Error('no version of PostgreSQL is known');
+}
+
+async function open(options: ConnectOptions, majorVersion: number): Promise<Client> {
+  const { socketDir, database, pipeline = false, applicationName = 'barista', settings = {} } = options;
+  const packet = startupPacket({
+    user: ownRole,
+    database,
+    application_name: applicationName,
+    ...pinnedSettings(majorVersion),
+    ...settings,
+  });
+  const client = new Client({
+    host: socketDir,
+    port: options.port ?? socketPort,
+    user: ownRole,
+    password: '',
+    connectionTimeoutMillis: 30_000,
+    pipeline,
+    connection: new OwnConnection(packet),
+  } as ConstructorParameters<typeof Client>[0]);
   // A connection that breaks while idle reports here; whoever uses it next learns of it from the query.
   client.on('error', () => undefined);
   try {

@@ -71,12 +71,13 @@ class Primary implements PrimaryDatabase {
 
   async openStream(from: Lsn, handlers: WalStreamHandlers): Promise<WalStream> {
     await this.ensureSlot();
-    const { socketPath } = this.run.instance;
+    const { socketPath, version } = this.run.instance;
     const deadline = performance.now() + slotPatienceMs;
     for (;;) {
       try {
         return await openWalSource({
           socketPath,
+          version,
           timeline: this.timeline,
           from,
           slot: gateName,

@@ -6,9 +6,8 @@ import { FedStandby, type TestLog, until } from '../../ports/testing/database-fi
 import { foundDatabase, logOf } from '../../ports/testing/test-primary.ts';
 import type { Timeline } from '../../wal/lsn.ts';
 import { timelineFile } from '../../wal/timeline-file.ts';
-import { connectPg } from './pg-client.ts';
 import { openRealFixture, type RealFixture } from './testing/real-fixture.ts';
-import { testBinaries } from './testing/test-instance.ts';
+import { connectAs, testBinaries } from './testing/test-instance.ts';
 
 let fixture: RealFixture;
 let log: TestLog;
@@ -54,7 +53,7 @@ const others =
 
 /** The session in which the replica asks its PostgreSQL, and that of its first barrier. */
 async function endOwnSession(): Promise<void> {
-  const client = await connectPg({ socketDir: fixture.server.instance.socketDir, database: 'postgres' });
+  const client = await connectAs(fixture.server.instance.socketDir, 'postgres', 'postgres');
   const { rows } = await client.query<{ pid: number }>(others);
   expect(rows.length).toBeGreaterThan(0);
   for (const { pid } of rows) process.kill(pid, 'SIGTERM');

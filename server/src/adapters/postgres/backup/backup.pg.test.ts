@@ -85,6 +85,7 @@ async function backupSource(
   let durable: DurablePosition = { position: await of.position(), configuration: null };
   return createBackupSource({
     socketPath: join(of.socketDir, '.s.PGSQL.5432'),
+    version: (await testBinaries()).version,
     dataDir: of.dataDir,
     position: () => durable,
     async awaitChosen(lsn) {

@@ -22,6 +22,8 @@ import { withTrailer } from './trailer.ts';
 export interface BaseBackupOptions extends BackupTarOptions {
   /** Of the replica's own PostgreSQL. */
   readonly socketPath: string;
+  /** Of it, such as `18.4`. */
+  readonly version: string;
 }
 
 export interface BaseBackup {
@@ -69,7 +71,7 @@ async function openBackup(options: BaseBackupOptions, done: () => void): Promise
   if (begun.position.timeline === 0) {
     throw new CopyError('sourceUnavailable', 'nobody has led this group yet');
   }
-  const connection = await openReplication(options.socketPath);
+  const connection = await openReplication(options.socketPath, options.version);
   const ended = new AbortController();
   try {
     await runCommand(

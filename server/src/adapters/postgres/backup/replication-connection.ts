@@ -6,6 +6,7 @@
  */
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { ownStartupPacket } from '../pg-client.ts';
 import { sqlStateError } from '../server-error.ts';
 
 /** One backend message: its letter and what follows its length. */
@@ -24,7 +25,8 @@ export interface ReplicationConnection {
 
 const messageBytesMax = 1024 * 1024;
 
-export async function openReplication(socketPath: string): Promise<ReplicationConnection> {
+/** `version`: of the PostgreSQL there, such as `18.4`. */
+export async function openReplication(socketPath: string, version: string): Promise<ReplicationConnection> {
   const socket = connect(socketPath);
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve);
@@ -32,7 +34,7 @@ export async function openReplication(socketPath: string): Promise<ReplicationCo
   });
   const connection = new SocketConnection(socket);
   try {
-    socket.write(startup({ user: 'postgres', replication: 'true', application_name: 'barista copy' }));
+    socket.write(ownStartupPacket({ version, database: null, applicationName: 'barista copy' }));
     await connection.ready();
     return connection;
   } catch (error) {
@@ -99,15 +101,4 @@ async function* readMessages(socket: Socket): AsyncGenerator<BackendMessage, voi
     }
     rest = data.subarray(at);
   }
-}
-
-function startup(parameters: Readonly<Record<string, string>>): Buffer {
-  const text = Object.entries(parameters)
-    .map(([name, value]) => `${name}\0${value}\0`)
-    .join('');
-  const body = Buffer.from(`${text}\0`);
-  const head = Buffer.alloc(8);
-  head.writeInt32BE(body.length + 8, 0);
-  head.writeInt32BE(196_608, 4);
-  return Buffer.concat([head, body]);
 }

@@ -42,13 +42,11 @@ export interface BackupSession extends WalKeeper {
 
 /** From the last checkpoint on. `client` is closed with it. */
 export async function keepWal(client: Client): Promise<WalKeeper> {
-  await endsByNoClock(client);
   return keeperOf(client, await createSlot(client));
 }
 
 /** Makes a checkpoint; of a standby, a restart point. `client` is closed with the session. @throws Error */
 export async function startBackup(client: Client): Promise<BackupSession> {
-  await endsByNoClock(client);
   // The slot is first, so that nothing from the checkpoint on is removed.
   const slot = await createSlot(client);
   const kind = (await isInRecovery(client)) ? 'standby' : 'primary';
@@ -66,15 +64,6 @@ export async function startBackup(client: Client): Promise<BackupSession> {
     stop: () => stopBackup(client),
     ...keeperOf(client, slot),
   };
-}
-
-async function endsByNoClock(client: Client): Promise<void> {
-  await client
-    .query('SET statement_timeout = 0; SET idle_session_timeout = 0; SET transaction_timeout = 0')
-    .catch(
-      // The last of them is not known before version 17.
-      () => client.query('SET statement_timeout = 0; SET idle_session_timeout = 0'),
-    );
 }
 
 async function createSlot(client: Client): Promise<string> {

@@ -8,9 +8,11 @@ import { createHash, type Hash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { socketPort } from '../data-directory.ts';
-import { letter, message, startupPacket } from '../replication/messages.ts';
+import { ownStartupPacket } from '../pg-client.ts';
+import { readingSettings } from '../pinned-settings.ts';
+import { letter, message } from '../replication/messages.ts';
 import { sqlStateError } from '../server-error.ts';
-import { readingOptions, readingUser, type ReadingAddress } from './reading-session.ts';
+import { lockTimeoutMs, readingName, type ReadingAddress } from './reading-session.ts';
 
 export interface CopiedRows {
   readonly rows: number;
@@ -41,11 +43,11 @@ export async function openCopySession(address: ReadingAddress, database: string)
   const session = new Session(path);
   const started = session.reply();
   session.send(
-    startupPacket({
-      user: readingUser,
+    ownStartupPacket({
+      version: address.version,
       database,
-      application_name: 'barista verify',
-      options: readingOptions(address.version),
+      applicationName: readingName,
+      settings: { ...readingSettings, lock_timeout: String(lockTimeoutMs) },
     }),
   );
   try {

@@ -4,6 +4,7 @@ import type { RelationName, RunningTransaction } from '../../../api/wal-summary.
 import { makeBarePostgres, type BarePostgres } from '../../../wal/record/testing/bare-postgres.ts';
 import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
 import { connectPg } from '../pg-client.ts';
+import { connectAs } from '../testing/test-instance.ts';
 import { relationNames } from './relation-names.ts';
 import { runningTransactions } from './running-transactions.ts';
 import { TransactionView } from './transaction-view.ts';
@@ -102,7 +103,7 @@ describe('the running transactions', () => {
   }
 
   it('are those of clients, with what they are at', async () => {
-    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    const client = await connectAs(postgres.socketDir, 'app', 'shop');
     expect(await seen()).toEqual([]);
     await client.query('BEGIN');
     await client.query('CREATE TABLE mine (a text)');
@@ -142,7 +143,7 @@ describe('the running transactions', () => {
       );
       return rows.map(({ pid }) => pid);
     };
-    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    const client = await connectAs(postgres.socketDir, 'app', 'shop');
     await client.query('BEGIN');
     const open = { transactions: [expect.objectContaining({ state: 'idle', sql: 'BEGIN' })], more: 0 };
     expect(await view.look()).toEqual(open);
@@ -159,7 +160,7 @@ describe('the running transactions', () => {
   });
 
   it('wait if their COMMIT waits for the synchronous standby', async () => {
-    const client = await connectPg({ socketDir: postgres.socketDir, database: 'shop', user: 'app' });
+    const client = await connectAs(postgres.socketDir, 'app', 'shop');
     await client.query('CREATE TABLE waits (a int)');
     await admin.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     await admin.query('SELECT pg_reload_conf()');

@@ -8,7 +8,6 @@ import type { Client } from 'pg';
 import type { RelationName } from '../../../api/wal-summary.ts';
 import type { RelationFile } from '../../../wal/record/block-references.ts';
 import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
-import { takeOwnSettings } from '../requests/own-settings.ts';
 
 const databasesMax = 4;
 const timeoutMs = 1_000;
@@ -46,7 +45,6 @@ async function withClient<T>(
 ): Promise<T> {
   const client = await connect(database);
   try {
-    await takeOwnSettings(client);
     await client.query(`SET statement_timeout = ${timeoutMs}`);
     return await work(client);
   } finally {

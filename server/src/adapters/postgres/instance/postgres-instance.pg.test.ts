@@ -9,7 +9,6 @@ import { locateBinaries, type PgBinaries } from '../binaries.ts';
 import { initializeData } from '../data-directory.ts';
 import { LaunchError } from '../launch-error.ts';
 import { chooseLaunchUser } from '../launch-user.ts';
-import { connectPg } from '../pg-client.ts';
 import {
   identify,
   isRunning,
@@ -17,7 +16,13 @@ import {
   processesIn,
   waitUntilGone,
 } from '../process-identity.ts';
-import { connectAlone, makeData, openTestInstance, testBinaries } from '../testing/test-instance.ts';
+import {
+  connectAlone,
+  connectAs,
+  makeData,
+  openTestInstance,
+  testBinaries,
+} from '../testing/test-instance.ts';
 import type { InstanceOptions, PostgresInstance } from './postgres-instance.ts';
 
 let root: string;
@@ -89,7 +94,7 @@ it('a commit waits for the replica, and nobody sees it before', async () => {
   await withInstance('gate', async (instance) => {
     await ask(instance, 'CREATE TABLE t (a int)');
     const { socketDir } = instance;
-    const client = await connectPg({ socketDir, database: 'postgres' });
+    const client = await connectAs(socketDir, 'postgres', 'postgres');
     let done = false;
     const insert = client.query('INSERT INTO t VALUES (1)').then(
       () => {
@@ -192,7 +197,7 @@ it('settings that a client or a copy left behind are not used', async () => {
     await ask(instance, `CREATE ROLE app LOGIN PASSWORD 'secret'`);
     const { socketDir } = instance;
     // Whoever gets as far as the socket is the operator, or the gateway, which has asked for the password.
-    await (await connectPg({ socketDir, database: 'postgres', user: 'app' })).end();
+    await (await connectAs(socketDir, 'app', 'postgres')).end();
     expect(await stat(socketDir)).toMatchObject({ mode: 0o40700 });
   });
 });

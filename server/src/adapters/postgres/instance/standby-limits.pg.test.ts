@@ -3,8 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connectPg } from '../pg-client.ts';
-import { connectAlone, makeData, openTestInstance } from '../testing/test-instance.ts';
+import { connectAlone, connectAs, makeData, openTestInstance } from '../testing/test-instance.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
 let root = '';
@@ -44,7 +43,7 @@ function startStandby(): Promise<void> {
 /** Null while it lets nobody in. */
 async function ask(sql: string): Promise<unknown> {
   try {
-    const client = await connectPg({ socketDir: standby.socketDir, database: 'postgres' });
+    const client = await connectAs(standby.socketDir, 'postgres', 'postgres');
     const { rows } = await client.query<Record<string, unknown>>(sql);
     await client.end();
     return rows[0];

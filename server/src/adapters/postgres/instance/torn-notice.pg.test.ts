@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { EndedWaits } from '../ended-waits.ts';
-import { connectPg } from '../pg-client.ts';
-import { connectAlone, makeData, openTestInstance } from '../testing/test-instance.ts';
+import { connectAlone, connectAs, makeData, openTestInstance } from '../testing/test-instance.ts';
 import type { PostgresInstance } from './postgres-instance.ts';
 
 let root = '';
@@ -58,7 +57,7 @@ function stand(ms: number): void {
 
 it('counts, whatever is in its text, and however full the way to this process is', async () => {
   const { socketDir } = instance;
-  const waiting = await connectPg({ socketDir, database: 'postgres' });
+  const waiting = await connectAs(socketDir, 'postgres', 'postgres');
   const { rows } = await waiting.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
   const { pid } = rows[0]!;
   const notices: unknown[] = [];

@@ -72,8 +72,12 @@ export function cString(text: string): Buffer {
   return Buffer.from(`${text}\0`, 'utf8');
 }
 
-export function startupPacket(parameters: Readonly<Record<string, string>>): Buffer {
-  const text = Object.entries(parameters).flatMap(([name, value]) => [cString(name), cString(value)]);
+/** Values are UTF-8, or bytes as they are. */
+export function startupPacket(parameters: Readonly<Record<string, string | Uint8Array>>): Buffer {
+  const text = Object.entries(parameters).flatMap(([name, value]) => [
+    cString(name),
+    typeof value === 'string' ? cString(value) : Buffer.concat([value, Buffer.from([0])]),
+  ]);
   const body = Buffer.concat([...text, Buffer.from([0])]);
   const head = Buffer.allocUnsafe(8);
   head.writeInt32BE(body.length + 8, 0);

@@ -81,6 +81,7 @@ function serve(socket: Socket): void {
 async function open(): Promise<WalSource> {
   const source = await openWalSource({
     socketPath: join(root, 'socket'),
+    version: '18.4',
     timeline: 3 as Timeline,
     from,
     slot: 'barista',

@@ -7,6 +7,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { formatLsn, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import { ownStartupPacket } from '../pg-client.ts';
 import { sqlStateError } from '../server-error.ts';
 import {
   cString,
@@ -16,7 +17,6 @@ import {
   readFromPrimary,
   standbyStatus,
   startReplication,
-  startupPacket,
   type WireMessage,
 } from './messages.ts';
 
@@ -25,6 +25,8 @@ export const gateName = 'barista';
 
 export interface WalSourceOptions {
   readonly socketPath: string;
+  /** Of PostgreSQL, such as `18.4`. */
+  readonly version: string;
   readonly timeline: Timeline;
   readonly from: Lsn;
   /** A physical slot, which keeps the WAL until it is reported; null: none. */
@@ -87,7 +89,7 @@ class Receiver implements WalSource {
     this.reported = options.from;
     socket.setNoDelay(true);
     socket.on('connect', () =>
-      socket.write(startupPacket({ user: 'postgres', replication: 'true', application_name: gateName })),
+      socket.write(ownStartupPacket({ version: options.version, database: null, applicationName: gateName })),
     );
     socket.on('error', (error) => this.end(error));
     socket.on('close', () => this.end(new Error('PostgreSQL closed the replication connection')));

@@ -9,7 +9,6 @@
 import type { Client } from 'pg';
 import type { CommitsLook, LookAtCommits } from '../../../ports/commits-look.ts';
 import { connectPg } from '../pg-client.ts';
-import { takeOwnSettings } from './own-settings.ts';
 import { findWeakenedCommitsIn } from './weakened-commits.ts';
 
 interface Place {
@@ -39,7 +38,6 @@ class Looks {
     if (isServed) this.isLate = true;
     const client = await connectPg({ socketDir: this.place.socketDir, database: 'postgres' });
     try {
-      await takeOwnSettings(client);
       // Before the catalogs: what is committed in between is in one of them.
       const prepared = await this.stillPrepared(client);
       if (prepared.length > 0) {

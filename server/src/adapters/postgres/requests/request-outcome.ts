@@ -1,6 +1,5 @@
 /** What became of a transaction that its client has named, as this replica's PostgreSQL has it. Reads only: a standby can be asked, too. */
 import type { Client } from 'pg';
-import { takeOwnSettings } from './own-settings.ts';
 
 export interface RecordedRequest {
   /** How its success was told; null: that was not kept. */
@@ -12,7 +11,6 @@ export async function readRequest(
   client: Client,
   request: { readonly role: string; readonly name: string },
 ): Promise<RecordedRequest | null> {
-  await takeOwnSettings(client);
   const there = await client.query<{ found: boolean }>(
     `SELECT to_regclass('pg_barista.request') IS NOT NULL AS found`,
   );

@@ -11,7 +11,6 @@
  * executed.
  */
 import type { Client } from 'pg';
-import { takeOwnSettings } from './own-settings.ts';
 
 /** Names of one role that are kept: the newest. */
 export const requestsKept = 100_000;
@@ -108,7 +107,6 @@ DELETE FROM pg_barista.request WHERE (role, id) IN (
  * no transaction. Waits for the commit like everybody: when it resolves, the replicas have it. @throws Error of PostgreSQL
  */
 export async function prepareRequests(client: Client, kept = requestsKept): Promise<void> {
-  await takeOwnSettings(client);
   const { rows } = await client.query<{ version: string | null }>(
     `SELECT obj_description(oid, 'pg_namespace') AS version FROM pg_namespace WHERE nspname = 'pg_barista'`,
   );

@@ -4,13 +4,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
 import { connectPg } from '../pg-client.ts';
 import { installRequestsIn } from './install-requests.ts';
-import { takeOwnSettings } from './own-settings.ts';
 import { readRequest } from './request-outcome.ts';
 import { prepareRequests } from './request-schema.ts';
 import { findWeakenedCommits, findWeakenedCommitsIn } from './weakened-commits.ts';
 
 let pg: TestPostgres;
 let barista: Client;
+/** Barista's own. */
+let own: Client;
+
+const connectOwn = (): Promise<Client> => connectPg({ socketDir: pg.socketDir, database: pg.database });
 
 async function connectAs(user: string): Promise<Client> {
   const client = new Client({
@@ -26,7 +29,7 @@ async function connectAs(user: string): Promise<Client> {
 }
 
 async function lookIn({ socketDir }: { readonly socketDir: string }): Promise<string[]> {
-  const client = await pg.connect('postgres');
+  const client = await connectPg({ socketDir, database: 'postgres' });
   try {
     return await findWeakenedCommitsIn({ socketDir }, client);
   } finally {
@@ -48,13 +51,15 @@ beforeAll(async () => {
   await pg.superuser.query("CREATE ROLE other LOGIN PASSWORD 'other'; CREATE TABLE public.t (a int)");
   await pg.superuser.query('GRANT ALL ON public.t TO PUBLIC');
   barista = await connectAs('barista');
+  own = await connectOwn();
 });
 afterAll(async () => {
   await barista.end();
+  await own.end();
   await pg.stop();
 });
 beforeEach(async () => {
-  await prepareRequests(pg.superuser);
+  await prepareRequests(own);
   await pg.superuser.query('DELETE FROM pg_barista.request');
   await barista.query('RESET barista.request_id');
 });
@@ -78,10 +83,10 @@ describe('a name', () => {
     expect(await commitNamed(barista, 'größe', 'INSERT 0 1')).toBe(
       `claimed ${hex('barista')} ${hex('größe')}`,
     );
-    expect(await readRequest(pg.superuser, { role: 'barista', name: 'größe' })).toEqual({
+    expect(await readRequest(own, { role: 'barista', name: 'größe' })).toEqual({
       tag: 'INSERT 0 1',
     });
-    expect(await readRequest(pg.superuser, { role: 'other', name: 'größe' })).toBeNull();
+    expect(await readRequest(own, { role: 'other', name: 'größe' })).toBeNull();
   });
 
   it('is told in ASCII whatever the encoding of the client', async () => {
@@ -89,7 +94,7 @@ describe('a name', () => {
     const claimed = await commitNamed(barista, 'x', '');
     await barista.query("SET client_encoding = 'UTF8'");
     expect(claimed).toBe(`claimed ${hex('barista')} ${hex('x')}`);
-    expect(await readRequest(pg.superuser, { role: 'barista', name: 'x' })).toEqual({ tag: null });
+    expect(await readRequest(own, { role: 'barista', name: 'x' })).toEqual({ tag: null });
   });
 
   it('is used up by the commit, and not by a roll-back', async () => {
@@ -147,7 +152,7 @@ describe('a name', () => {
     const other = await connectAs('other');
     await commitNamed(other, 'old', '');
     for (let n = 1; n <= 5; n += 1) await commitNamed(barista, `n${n}`, '');
-    await prepareRequests(pg.superuser, 3);
+    await prepareRequests(own, 3);
     const { rows } = await pg.superuser.query('SELECT role, id FROM pg_barista.request ORDER BY position');
     expect(rows.map((row) => Object.values(row).join(' '))).toEqual([
       'other old',
@@ -204,7 +209,7 @@ describe('clients', () => {
     await barista.query(`ALTER DATABASE ${pg.database} SET search_path = evil, pg_catalog`);
     await barista.query(`ALTER DATABASE ${pg.database} SET default_transaction_read_only = on`);
     await pg.superuser.query('DROP SCHEMA pg_barista CASCADE');
-    const operator = await pg.connect();
+    const operator = await connectOwn();
     const victim = await connectAs('other');
     try {
       await prepareRequests(operator);
@@ -215,6 +220,7 @@ describe('clients', () => {
       await victim.query("SELECT pg_barista.claim_request(''); COMMIT");
     } finally {
       await victim.end();
+      await operator.end();
       await barista.query('SET default_transaction_read_only = off');
       await barista.query(`ALTER DATABASE ${pg.database} RESET ALL`);
     }
@@ -224,10 +230,11 @@ describe('clients', () => {
 });
 
 it('two sessions make everything at the same time', async () => {
-  const one = await pg.connect();
-  const two = await pg.connect();
+  const one = await connectOwn();
+  const two = await connectOwn();
   await pg.superuser.query('DROP SCHEMA pg_barista CASCADE');
   await Promise.all([prepareRequests(one), prepareRequests(two)]);
+  await Promise.all([one.end(), two.end()]);
   await commitNamed(barista, 'x', '');
   const { rows } = await pg.superuser.query('SELECT id FROM pg_barista.request');
   expect(rows).toEqual([{ id: 'x' }]);
@@ -318,9 +325,9 @@ describe('settings that outlive their session', () => {
     ],
   ])('%s', async (make, undo, found) => {
     await pg.superuser.query('SET search_path = public');
-    expect(await findWeakenedCommits(pg.superuser)).toEqual([]);
+    expect(await findWeakenedCommits(own)).toEqual([]);
     await pg.superuser.query(`SET search_path = public; ${make}`);
-    const where = await findWeakenedCommits(pg.superuser);
+    const where = await findWeakenedCommits(own);
     await pg.superuser.query(`SET search_path = public; ${undo}`);
     expect(where).toHaveLength(1);
     expect(where[0]).toContain(
@@ -370,7 +377,6 @@ describe('settings that outlive their session', () => {
     await pg.superuser.query(`ALTER DATABASE ${pg.database} SET transaction_timeout = '1min'`);
     const client = await connectPg({ ...pg, database: pg.database });
     await pg.superuser.query(`ALTER DATABASE ${pg.database} RESET ALL`);
-    await takeOwnSettings(client);
     const { rows } = await client.query('SHOW transaction_timeout');
     await client.end();
     expect(rows).toEqual([{ transaction_timeout: '0' }]);

@@ -6,7 +6,6 @@
  */
 import type { Client } from 'pg';
 import { connectPg } from '../pg-client.ts';
-import { takeOwnSettings } from './own-settings.ts';
 
 /**
  * Rows `what` (for people): settings of roles and databases, and whatever holds an expression that names it: functions with their settings, bodies and defaults, aggregates, views, rules, defaults, constraints, indexes, statistics,
@@ -49,7 +48,6 @@ const lockTimeout = "SET lock_timeout = '500ms'";
 
 /** For people; empty if there is nothing of the kind in the database of this connection. @throws Error of PostgreSQL */
 export async function findWeakenedCommits(client: Client): Promise<readonly string[]> {
-  await takeOwnSettings(client);
   await client.query(lockTimeout);
   const { rows } = await client.query<{ what: string }>(weakenedCommitsSql);
   return rows.map(({ what }) => what);
@@ -102,7 +100,6 @@ SELECT format('subscription %s (database %s)', subname, datname) AS what
 FROM pg_subscription s JOIN pg_database d ON d.oid = subdbid WHERE subsynccommit NOT IN ('on', 'remote_write', 'remote_apply') ORDER BY 1`;
 
 async function lookAround(client: Client): Promise<{ databases: string[]; found: string[] }> {
-  await takeOwnSettings(client);
   const { rows } = await client.query<{ name: string; open: boolean }>(databasesSql);
   const subscriptions = await client.query<{ what: string }>(subscriptionsSql);
   const shut = rows.filter(({ open }) => !open);

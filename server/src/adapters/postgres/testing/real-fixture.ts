@@ -13,7 +13,8 @@ import type { PgBinaries } from '../binaries.ts';
 import { openDatabaseDirectory, placesOf, type Places } from '../database-directory.ts';
 import { createDatabaseServer, type PostgresDatabaseServer } from '../database-server.ts';
 import { chooseLaunchUser, handOver, launchAs } from '../launch-user.ts';
-import { connectPg, quoteLiteral } from '../pg-client.ts';
+import { quoteLiteral } from '../pg-client.ts';
+import { connectAs } from './test-instance.ts';
 
 const run = promisify(execFile);
 const cluster = 'contract';
@@ -70,7 +71,7 @@ export class RealFixture implements DatabaseFixture {
   }
 
   private client(): Promise<Client> {
-    return connectPg({ socketDir: this.server.instance.socketDir, database: 'postgres' });
+    return connectAs(this.server.instance.socketDir, 'postgres', 'postgres');
   }
 
   private async ask(sql: string): Promise<void> {

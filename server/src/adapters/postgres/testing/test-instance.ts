@@ -5,12 +5,11 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Client } from 'pg';
+import { Client } from 'pg';
 import { locateBinaries, type PgBinaries } from '../binaries.ts';
-import { initializeData } from '../data-directory.ts';
+import { initializeData, socketPort } from '../data-directory.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from '../instance/postgres-instance.ts';
 import { chooseLaunchUser, handOver, prepareDirectory } from '../launch-user.ts';
-import { connectPg } from '../pg-client.ts';
 
 export async function testBinaries(): Promise<PgBinaries> {
   const pgBin = process.env['BARISTA_TEST_PG_BIN'];
@@ -50,7 +49,15 @@ export async function openTestInstance(
 
 /** A session of the superuser whose commits do not wait for anybody. */
 export async function connectAlone({ socketDir }: PostgresInstance, database = 'postgres'): Promise<Client> {
-  const client = await connectPg({ socketDir, database });
+  const client = await connectAs(socketDir, 'postgres', database);
   await client.query('SET synchronous_commit = local');
+  return client;
+}
+
+/** A client's session, past the gateway. */
+export async function connectAs(socketDir: string, user: string, database: string): Promise<Client> {
+  const client = new Client({ host: socketDir, port: socketPort, user, database });
+  client.on('error', () => undefined);
+  await client.connect();
   return client;
 }

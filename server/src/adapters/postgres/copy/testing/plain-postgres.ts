@@ -17,8 +17,8 @@ import { positionNone, type TimelineFork, type WalPosition } from '../../../../w
 import { locateBinaries, type PgBinaries } from '../../binaries.ts';
 import { initializeData, socketPort } from '../../data-directory.ts';
 import { chooseLaunchUser, launchAs, prepareDirectory } from '../../launch-user.ts';
-import { connectPg } from '../../pg-client.ts';
 import { readControlFacts } from '../control-file.ts';
+import { connectAs } from '../../testing/test-instance.ts';
 
 const run = promisify(execFile);
 
@@ -103,7 +103,7 @@ export class PlainPostgres {
       if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
         throw new Error(`PostgreSQL did not start: ${this.logTail()}`);
       }
-      const client = await connectPg({ socketDir: this.socketDir, database: 'postgres' }).catch(() => null);
+      const client = await connectAs(this.socketDir, 'postgres', 'postgres').catch(() => null);
       if (client !== null) return client.end();
       await sleep(20);
     }
@@ -126,13 +126,13 @@ export class PlainPostgres {
 
   /** Closed when this PostgreSQL is stopped. */
   async client(database = 'postgres'): Promise<Client> {
-    const client = await connectPg({ socketDir: this.socketDir, database });
+    const client = await connectAs(this.socketDir, 'postgres', database);
     this.clients.add(client);
     return client;
   }
 
   async query<Row extends object>(sql: string, database = 'postgres'): Promise<Row[]> {
-    const client = await connectPg({ socketDir: this.socketDir, database });
+    const client = await connectAs(this.socketDir, 'postgres', database);
     try {
       const result = await client.query<Row>(sql);
       // Of several statements, the last one's.
