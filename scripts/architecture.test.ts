@@ -279,6 +279,12 @@ describe('imports', () => {
     expect(may.filter((file) => !pattern.test(codeOf(file)))).toEqual([]);
   });
 
+  it('nothing of the server waits for an advisory lock, which any client can hold', () => {
+    const waits = /pg_advisory_(?:xact_)?lock(?:_shared)?\s*\(/;
+    const files = sources('server/src').filter((file) => waits.test(readFileSync(join(root, file), 'utf8')));
+    expect(files).toEqual([]);
+  });
+
   it('the core knows no clock, no randomness, no timers and no promises', () => {
     const impure =
       /\b(Date\.|new Date|Math\.random|setTimeout|setInterval|setImmediate|process\.|async |await |new Promise\b|console\.)/;

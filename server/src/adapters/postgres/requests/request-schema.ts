@@ -20,9 +20,11 @@ const tagCharsMax = 64;
 
 /** Waiting for others that make the same. */
 const lockTimeoutMs = 5_000;
+/** How often it is looked whether a transaction of the same name has ended. */
+const pollSeconds = 0.02;
 
 /** To be raised with every change of what is below. */
-const version = 'barista requests 2';
+const version = 'barista requests 3';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -45,6 +47,36 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
   SELECT kind || ' ' || encode(convert_to(session_user, 'UTF8'), 'hex') || ' ' || encode(convert_to(request, 'UTF8'), 'hex')
 $body$;
 
+-- Marks the name as in use until the transaction ends; waits for a transaction of the same role that has it. Every client can take every advisory lock, so one that a session of another role
+-- holds is passed over: the table's unique index alone makes a name take effect once, whoever holds what. Obeys lock_timeout. Clients may not call it.
+CREATE OR REPLACE FUNCTION pg_barista.await_name(key bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+DECLARE
+  since timestamptz := clock_timestamp();
+  patience bigint;
+BEGIN
+  WHILE NOT pg_try_advisory_xact_lock(key) LOOP
+    PERFORM pg_stat_clear_snapshot();
+    IF NOT EXISTS (
+      SELECT FROM pg_lock_status() held CROSS JOIN LATERAL pg_stat_get_activity(held.pid) holder
+      WHERE held.locktype = 'advisory' AND held.objsubid = 1 AND held.granted
+        AND held.classid = ((key >> 32) & 4294967295)::oid AND held.objid = (key & 4294967295)::oid
+        AND held.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+        AND holder.usesysid = (SELECT a.oid FROM pg_authid a WHERE a.rolname = session_user)
+    ) THEN
+      -- It may have ended just now.
+      PERFORM pg_try_advisory_xact_lock(key);
+      RETURN;
+    END IF;
+    patience := coalesce(patience, (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'));
+    IF patience > 0 AND clock_timestamp() > since + patience * interval '1 millisecond' THEN
+      RAISE EXCEPTION 'canceling statement due to lock timeout' USING ERRCODE = '55P03';
+    END IF;
+    PERFORM pg_sleep(${pollSeconds});
+  END LOOP;
+END $body$;
+REVOKE ALL ON FUNCTION pg_barista.await_name FROM PUBLIC;
+
 -- Before anything is run in the transaction: fails with RQ001 if the name is taken; waits for a transaction of the same name that has begun so, too.
 CREATE OR REPLACE FUNCTION pg_barista.begin_request() RETURNS text
 LANGUAGE plpgsql ${definer} AS $body$
@@ -56,7 +88,7 @@ BEGIN
   IF char_length(request) > ${requestIdCharsMax} THEN
     RAISE EXCEPTION 'barista.request_id is longer than ${requestIdCharsMax} characters' USING ERRCODE = '22023', HINT = 'Use a UUID, for example.';
   END IF;
-  PERFORM pg_advisory_xact_lock(hashtextextended(session_user || ' ' || request, 7432));
+  PERFORM pg_barista.await_name(hashtextextended(session_user || ' ' || request, 7432));
   SELECT r.* INTO earlier FROM pg_barista.request r WHERE r.role = session_user AND r.id = request;
   IF FOUND THEN
     RAISE EXCEPTION 'committed before' USING ERRCODE = 'RQ001', DETAIL = coalesce(earlier.tag, '');
@@ -117,9 +149,9 @@ export async function prepareRequests(client: Client, kept = requestsKept): Prom
 async function install(client: Client): Promise<void> {
   await client.query('BEGIN');
   try {
-    // Two at the same time: the second finds everything there. Anybody may hold this lock, and for ever.
+    // Two at the same time: the second finds everything there. No client can take a lock that conflicts with this one: that needs rights to write to the catalog, which nothing of a client's writes to.
     await client.query(`SET LOCAL lock_timeout = '${lockTimeoutMs}ms'`);
-    await client.query(`SELECT pg_advisory_xact_lock(7432, 0)`);
+    await client.query('LOCK TABLE pg_catalog.pg_replication_origin IN SHARE ROW EXCLUSIVE MODE');
     await client.query('SET LOCAL allow_system_table_mods = on');
     await client.query(`${tables}${functions}COMMENT ON SCHEMA pg_barista IS '${version}'`);
     await client.query('COMMIT');

@@ -229,6 +229,52 @@ describe('clients', () => {
   });
 });
 
+describe('a name that is asked for', () => {
+  const begin = "SET barista.request_id = 'n3'; BEGIN; SELECT pg_barista.begin_request()";
+  const lock = "SELECT pg_advisory_lock(hashtextextended('barista n3', 7432))";
+
+  it('is not blocked by an advisory lock of another role, held or waited for', async () => {
+    const [hostile, second] = await Promise.all([connectAs('other'), connectAs('other')]);
+    await hostile.query(lock);
+    const waiting = second.query(lock);
+    await barista.query(`SET statement_timeout = '10s'; ${begin}`);
+    await barista.query('INSERT INTO public.t VALUES (1)');
+    await barista.query("SELECT pg_barista.claim_request('INSERT 0 1')");
+    await barista.query('COMMIT; RESET statement_timeout');
+    expect(await readRequest(pg.superuser, { role: 'barista', name: 'n3' })).not.toBeNull();
+    await hostile.end();
+    await waiting;
+    await second.end();
+  });
+
+  it('waits for a transaction of the same role and name, and fails once that has committed', async () => {
+    const again = await connectAs('barista');
+    await barista.query(begin);
+    const waiting = codeOf(again.query(begin));
+    await expect
+      .poll(async () => {
+        const { rows } = await pg.superuser.query(
+          "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND usename = 'barista'",
+        );
+        return rows.length;
+      })
+      .toBe(1);
+    await barista.query('INSERT INTO public.t VALUES (1)');
+    await barista.query("SELECT pg_barista.claim_request('INSERT 0 1')");
+    await barista.query('COMMIT');
+    expect(await waiting).toBe('RQ001');
+    await again.end();
+  });
+
+  it('waits no longer than lock_timeout', async () => {
+    const again = await connectAs('barista');
+    await barista.query(begin);
+    expect(await codeOf(again.query(`SET lock_timeout = 60; ${begin}`))).toBe('55P03');
+    await barista.query('ROLLBACK');
+    await again.end();
+  });
+});
+
 it('two sessions make everything at the same time', async () => {
   const one = await connectOwn();
   const two = await connectOwn();
