@@ -66,6 +66,9 @@ export interface GatewayMeasures {
   readonly sessionsEnded: ReadonlyMap<string, number>;
   /** How often answers had to wait until they could leave. */
   readonly answersHeld: number;
+  /** Requests of clients passed on to a leader that went away: executed again at another one, or not, because they were before or have ended their own server process. */
+  readonly requestsRepeated: number;
+  readonly requestsNotRepeated: number;
 }
 
 /** What the gateway for Thrift clients measures. */
@@ -141,6 +144,8 @@ export const noGatewayMeasures: GatewayMeasures = {
   loginsRefused: new Map(),
   sessionsEnded: new Map(),
   answersHeld: 0,
+  requestsRepeated: 0,
+  requestsNotRepeated: 0,
 };
 
 /** Of one that has no links. */

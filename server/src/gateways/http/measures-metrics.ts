@@ -175,6 +175,13 @@ export function registerMeasures(registry: Registry, look: Look): void {
     'Answers that had to wait until they could leave',
     () => gateway().answersHeld,
   );
+  counters(
+    'barista_requests_interrupted_total',
+    'Requests of clients passed on to a leader that went away: executed again at another one, or not, because they had been before or had ended their own server process',
+    'kind',
+    () =>
+      Object.entries({ repeated: gateway().requestsRepeated, notRepeated: gateway().requestsNotRepeated }),
+  );
   registerPeers();
   registerThrift();
   registerBuild(registry, look);

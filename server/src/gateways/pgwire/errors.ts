@@ -126,6 +126,25 @@ export const databaseWentAway: GatewayError = {
   message: "terminating connection: this replica's PostgreSQL went away; reconnect",
 };
 
+/** The session's own process crashed or was killed, with a request under way that may be the reason. */
+export const backendEnded: GatewayError = {
+  sqlState: '57P02',
+  message: 'terminating connection: the server process of this session ended unexpectedly',
+  hint: "The request in progress is not executed again. The leader's PostgreSQL log may tell why the process ended.",
+};
+
+/** A request that was executed again has lost its leader again. */
+export const leaderWentAwayAgain: GatewayError = {
+  sqlState: '57P01',
+  message: 'terminating connection: the leader went away again while it executed a repeated request',
+  hint: 'The request is not executed a third time. Reconnect.',
+};
+
+/** The request is not executed again, whatever became of it. */
+export function isFinal(reason: GatewayError): boolean {
+  return reason === backendEnded || reason === leaderWentAwayAgain;
+}
+
 /** The same, where a transaction was open, or one was running that certainly did not commit. */
 export function nothingCommitted(error: GatewayError): GatewayError {
   return {
@@ -161,7 +180,8 @@ export const committedUntold: GatewayError = {
 
 export const notCommitted: GatewayError = {
   sqlState: '40001',
-  message: 'terminating connection: the transaction was not committed, for leadership changed',
+  message:
+    'terminating connection: the transaction was not committed, because its session at the leader was lost',
   hint: 'Reconnect and run the transaction again.',
 };
 
@@ -169,32 +189,32 @@ export const notCommitted: GatewayError = {
 
 export const notCommittedHere: GatewayError = {
   sqlState: '40001',
-  message: 'the transaction was not committed, for leadership changed',
+  message: 'the transaction was not committed, because its session at the leader was lost',
   hint: 'The connection is kept: roll back, and run the transaction again.',
 };
 
 export const committedAnswerLost: GatewayError = {
   sqlState: 'RQ001',
-  message: 'the transaction is committed, but its answer is lost, for leadership changed',
+  message: 'the transaction is committed, but its answer was lost together with its session at the leader',
   hint: 'Take it for done, and read what you need.',
 };
 
 export const outcomeUnknownHere: GatewayError = {
   sqlState: '08007',
-  message: 'the outcome of the transaction is unknown, for leadership changed',
+  message: 'the outcome of the transaction is unknown, because its session at the leader was lost',
   hint: 'The connection is kept: check whether it took effect before you repeat it.',
 };
 
 /** The next leader has what is committed, and nothing of these. */
 export function withLoss(error: GatewayError, lost: readonly string[]): GatewayError {
   if (lost.length === 0) return error;
-  return { ...error, detail: `With the leader, this session has lost ${lost.join(', ')}.` };
+  return { ...error, detail: `This connection has lost ${lost.join(', ')}.` };
 }
 
 export function stateLost(lost: readonly string[]): GatewayError {
   return {
     sqlState: '55000',
-    message: `this session has lost ${lost.join(', ')}, for leadership changed: the statement was not executed`,
+    message: `this connection has lost ${lost.join(', ')}, together with its session at the leader: the statement was not executed`,
     hint: 'This is said once. Make them again, or reconnect; then repeat the statement.',
   };
 }

@@ -48,6 +48,13 @@ export interface PgwireLimits {
   readonly keepWaitMs: number;
   /** How long one attempt may take to log it in there and to restore its session. */
   readonly moveLogInMs: number;
+  /** Attempts of one move whose connection was lost. */
+  readonly brokenLogInsMax: number;
+  /** Moves of one client within `movesWithinMs` between which none of its requests was answered. */
+  readonly movesUnansweredMax: number;
+  readonly movesWithinMs: number;
+  /** Leaders that a new client is passed on to, if each of them goes away before it has said anything. */
+  readonly placesMax: number;
   /** Clients that do so at the same time. */
   readonly movesMax: number;
   /** What is kept of a client's requests that are not answered. */
@@ -89,6 +96,10 @@ export const defaultLimits: PgwireLimits = {
   lastWordsMs: 5_000,
   keepWaitMs: 30_000,
   moveLogInMs: 5_000,
+  brokenLogInsMax: 10,
+  movesUnansweredMax: 20,
+  movesWithinMs: 60_000,
+  placesMax: 5,
   movesMax: 16,
   keptBytesMax: MiB,
   preparedBytesMax: MiB,

@@ -109,6 +109,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     told: new ToldErrors(),
     gate: new AnswerGate(service, 0),
     answersHeld: 0,
+    repeats: { repeated: 0, notRepeated: 0 },
     readGate: null,
   };
   const sockets = {
@@ -160,5 +161,12 @@ function measuresOf(front: Front): GatewayMeasures {
   const sessions = { leader: 0, tunnel: 0, read: 0, statements: 0 };
   for (const { kind } of front.served) sessions[kind] += 1;
   const { logins, sessions: ended } = front.told;
-  return { sessions, loginsRefused: logins, sessionsEnded: ended, answersHeld: answersHeldBy(front) };
+  return {
+    sessions,
+    loginsRefused: logins,
+    sessionsEnded: ended,
+    answersHeld: answersHeldBy(front),
+    requestsRepeated: front.repeats.repeated,
+    requestsNotRepeated: front.repeats.notRepeated,
+  };
 }

@@ -50,6 +50,8 @@ const measured: Measures = {
       ['08007', 1],
     ]),
     answersHeld: 5,
+    requestsRepeated: 6,
+    requestsNotRepeated: 7,
   },
   thrift: {
     connections: 4,

@@ -90,7 +90,7 @@ async function welcome(
   if (word === 'gone') letGo(client);
   else if (word !== null) {
     const reachesUntilMs = performance.now() + front.limits.leaderWaitMs;
-    await placeOrRefuse(front, { client, startup, connection, reachesUntilMs, ...word });
+    await placeOrRefuse(front, { client, startup, connection, reachesUntilMs, placesLost: 0, ...word });
   } else {
     front.warn(
       { address: client.remoteAddress },
@@ -206,14 +206,15 @@ async function reachLeader(
 /** Whom it was to be served by has gone before it said anything. Never rejects. */
 async function placeAnew(front: Front, arrival: Arrival, gone: Place): Promise<void> {
   const { client } = arrival;
-  if (isSamePlace(gone, front.service.service())) {
-    if (performance.now() >= arrival.reachesUntilMs) {
-      front.told.note(false, errors.leaderWentAway.sqlState);
-      closeWithWords(client, [errorResponse('FATAL', errors.leaderWentAway)], front.limits.lastWordsMs);
-      return;
-    }
-    await changeOrPoll(front.service, unreachableAgainMs);
+  const isSame = isSamePlace(gone, front.service.service());
+  const isLate = isSame && performance.now() >= arrival.reachesUntilMs;
+  arrival.placesLost += 1;
+  if (isLate || arrival.placesLost >= front.limits.placesMax) {
+    front.told.note(false, errors.leaderWentAway.sqlState);
+    closeWithWords(client, [errorResponse('FATAL', errors.leaderWentAway)], front.limits.lastWordsMs);
+    return;
   }
+  if (isSame) await changeOrPoll(front.service, unreachableAgainMs);
   if (!isGone(client)) await placeOrRefuse(front, arrival);
 }
 
@@ -243,6 +244,9 @@ function keep(
     onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (key) => {
       forgetKey = front.cancels.addMoving(key, () => kept.cancelTarget);
+    },
+    onRepeat: (repeats) => {
+      front.repeats[repeats ? 'repeated' : 'notRepeated'] += 1;
     },
     onUnheard: () => {
       front.served.delete(served);

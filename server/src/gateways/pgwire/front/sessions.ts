@@ -64,6 +64,8 @@ export interface Front {
   readonly told: ToldErrors;
   gate: AnswerGate;
   answersHeld: number;
+  /** Requests that lost their leader, and were executed again at another one, or not. */
+  readonly repeats: { repeated: number; notRepeated: number };
   /** Of what is read at the standby; null: nothing was. */
   readGate: AnswerGate | null;
 }
@@ -76,6 +78,8 @@ export interface Arrival {
   readonly connection: Connection;
   /** The client has proved who it is, or need not. */
   isProven: boolean;
+  /** How many leaders it was passed on to that went away before they had said anything. */
+  placesLost: number;
   /** By `performance.now()`: for so long a leader that cannot be reached is tried again, since it may be about to be replaced. */
   readonly reachesUntilMs: number;
 }

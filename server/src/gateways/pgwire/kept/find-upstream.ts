@@ -1,7 +1,7 @@
 /**
  * Finds a client whose leader has gone another one, and a session there.
  *
- * Responsible for: trying until it succeeds or its time is over. So many try at the same time (Turns), so that a new leader is not flooded.
+ * Responsible for: trying until it succeeds, its time is over, or too many log-ins broke. So many try at the same time (Turns), so that a new leader is not flooded.
  */
 import type { Duplex } from 'node:stream';
 import type { ClientService } from '../../../ports/client-service.ts';
@@ -19,7 +19,7 @@ export interface FindOptions {
   readonly open: OpenUpstream;
   readonly steps: readonly RestoreStep[];
   readonly turns: Turns;
-  readonly limits: Pick<PgwireLimits, 'keepWaitMs' | 'moveLogInMs' | 'frameBytesMax'>;
+  readonly limits: Pick<PgwireLimits, 'keepWaitMs' | 'moveLogInMs' | 'brokenLogInsMax' | 'frameBytesMax'>;
   /** Aborted: the client is gone, or has its last words. */
   readonly signal: AbortSignal;
 }
@@ -37,25 +37,27 @@ export type Found =
 export async function findUpstream(options: FindOptions): Promise<Found> {
   const { service, turns, limits, signal } = options;
   const deadline = performance.now() + limits.keepWaitMs;
-  while (!signal.aborted && performance.now() < deadline) {
+  let broken = 0;
+  while (!signal.aborted && broken < limits.brokenLogInsMax && performance.now() < deadline) {
     if (placeNow(service) !== null) {
       const endTurn = await turns.take();
       // It may have waited for long.
       const place = signal.aborted ? null : placeNow(service);
       const tried = place === null ? null : await tryAt(options, place);
       endTurn();
-      if (tried !== null) return tried;
+      if (tried === 'broke') broken += 1;
+      else if (tried !== null) return tried;
     }
     await changeOrPoll(service, againMs);
   }
   return { kind: 'failed', error: errors.leaderWentAway };
 }
 
-/** Null: it may succeed later. */
+/** Null: it may succeed later. `broke`: so it may, but the log-in itself may be the reason. */
 async function tryAt(
   { service, open, steps, limits, signal }: FindOptions,
   place: Place,
-): Promise<Found | null> {
+): Promise<Found | 'broke' | null> {
   // Another leads meanwhile: this one need not be waited for.
   const inVain = new AbortController();
   const giveUp = (): void => inVain.abort();
@@ -72,7 +74,7 @@ async function tryAt(
   stop();
   signal.removeEventListener('abort', giveUp);
   if (upstream.code === 'failed' || result === null) return null;
-  if (result.kind === 'again') return null;
+  if (result.kind === 'again') return result.broke ? 'broke' : null;
   if (result.kind !== 'in') return { kind: 'failed', error: result.error };
   return { kind: 'found', place, upstream: upstream.stream, session: result };
 }

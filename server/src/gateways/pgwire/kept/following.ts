@@ -8,6 +8,7 @@ import {
   type ErrorFields,
   errorResponse,
   frameOf,
+  type GatewayError,
   readyForQuery,
 } from '../../../pgwire/backend-messages.ts';
 import { type Doubt, leadershipParameter } from '../codec/doubt-frame.ts';
@@ -28,7 +29,7 @@ import { IdsAhead } from './ids-ahead.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { isOfCopy, KeptRequests } from './kept-requests.ts';
-import { meaningOf, type Said } from './last-words.ts';
+import { meaningOf, type Said, saysBackendEnded } from './last-words.ts';
 import type { LogInResult } from './log-in.ts';
 import { failStep, type RestoreStep, restoreSteps } from './restore.ts';
 import { SessionState } from './session-state.ts';
@@ -56,6 +57,10 @@ export class Following implements UpstreamListener {
   reader: UpstreamReader;
   /** What the upstream's last words say of requests that it has not answered. */
   said: Said | null = null;
+  /** The session's own process there has ended. */
+  private backendEnded = false;
+  /** Requests ahead of this position were executed again. */
+  private resentUpTo = 0;
   /** Of the session at the upstream that serves. */
   key: Buffer | null = null;
   readonly ids: IdsAhead;
@@ -248,6 +253,7 @@ export class Following implements UpstreamListener {
 
   failed(fields: ErrorFields): true | Buffer | 'over' {
     const said = meaningOf(fields);
+    this.backendEnded ||= saysBackendEnded(fields);
     if (said !== null && (this.isMovable || (said === 'unknown' && this.known.doubt !== null))) {
       this.said = said;
       return 'over';
@@ -347,7 +353,20 @@ export class Following implements UpstreamListener {
       isMidMessage: !this.fromClient.atBoundary && !isOfCopy(this.fromClient.type),
       said: this.isUncommitted ? 'notCommitted' : this.said === 'unknown' ? null : this.said,
       lost: this.lost,
+      isSpent: this.endsFor !== null,
     };
+  }
+
+  /** How many requests the client has had answered. */
+  get requestsAnswered(): number {
+    return this.tracker.owed.position - this.tracker.due;
+  }
+
+  /** Why the request that is under way is not executed again; null: it may be. */
+  get endsFor(): GatewayError | null {
+    if (!this.tracker.outstanding) return null;
+    if (this.backendEnded) return errors.backendEnded;
+    return this.requestsAnswered < this.resentUpTo ? errors.leaderWentAwayAgain : null;
   }
 
   /** What would commit was not sent, or there was nothing to commit. */
@@ -395,6 +414,7 @@ export class Following implements UpstreamListener {
     this.key = session.key;
     this.ids.under(session.parameters.get(leadershipParameter));
     this.said = null;
+    this.backendEnded = false;
     this.held = null;
     this.withheld = null;
     this.hasNothing = false;
@@ -411,7 +431,10 @@ export class Following implements UpstreamListener {
     }
     const { fromClient } = this;
     this.passesOver = !fromClient.atBoundary && isOfCopy(fromClient.type);
-    if (how.resends !== 'no') return { client, upstream: this.resent(how.resends) };
+    if (how.resends !== 'no') {
+      if (tracker.outstanding) this.resentUpTo = tracker.owed.position + (tracker.open ? 1 : 0);
+      return { client, upstream: this.resent(how.resends) };
+    }
     this.reader.begun = tracker.outstanding;
     this.requests.restart(tracker.outstanding);
     return { client, upstream: how.fails === null ? [] : [failBatch] };

@@ -559,6 +559,80 @@ describe('a client whose statement by itself is under way when its leader goes',
   });
 });
 
+describe('a request that was executed again, and whose next leader goes, too', () => {
+  const hanging = { upstream: (pid: number) => hangingUpstream(pid) };
+  function hangingUpstream(pid: number): FakeUpstream {
+    const upstream = new FakeUpstream({ pid });
+    upstream.hangsAt = 'work';
+    return upstream;
+  }
+
+  it.each([
+    ['a read', query('SELECT work()'), 'E FATAL C=08007'],
+    ['a change that was not committed', query('BEGIN; INSERT INTO work VALUES (1)'), 'E FATAL C=57P01'],
+  ])('is not executed a third time, and its client hears so: %s', async (_, request, words) => {
+    await open(hanging);
+    await fixture.send(request);
+    await fixture.fail();
+    expect(fixture.upstreams.at(-1)!.heard.some((line) => line.includes('work'))).toBe(true);
+    expect(fixture.upstreams).toHaveLength(2);
+    await fixture.fail();
+    expect(fixture.told()).toEqual([words]);
+    expect(fixture.isClosed()).toBe(true);
+    expect(fixture.upstreams).toHaveLength(2);
+  });
+
+  it('is a bound of that request alone: the next one is executed again', async () => {
+    await open();
+    for (let leaders = 0; leaders < 5; leaders += 1) {
+      fixture.upstreams.at(-1)!.hangs = true;
+      await fixture.send(query('SELECT 1'));
+      await fixture.fail();
+      expect(fixture.told().at(-1)).toBe('Z I');
+    }
+  });
+});
+
+describe('what is done again for a client', () => {
+  it('has a bound in number: moves between which nothing of it was answered', async () => {
+    await open({ limits: { movesUnansweredMax: 3 } });
+    for (let leaders = 0; leaders < 4; leaders += 1) await fixture.fail();
+    expect(fixture.told()).toEqual(['E FATAL C=57P01']);
+    expect(fixture.upstreams).toHaveLength(4);
+  });
+
+  it('has a bound in number: log-ins that break', async () => {
+    const breaking = (pid: number): FakeUpstream => {
+      const upstream = new FakeUpstream({ pid, isLate: pid > 1 });
+      if (pid > 1) setImmediate(() => upstream.die());
+      return upstream;
+    };
+    await open({ upstream: breaking, limits: { brokenLogInsMax: 3 } });
+    await fixture.fail();
+    await expect.poll(() => fixture.isClosed()).toBe(true);
+    expect(fixture.told()).toEqual(['E FATAL C=57P01']);
+    expect(fixture.upstreams).toHaveLength(4);
+  });
+});
+
+describe('a client whose leader ends its session while the gateway has asked something of its own', () => {
+  it('hears so, and is not given another session', async () => {
+    await open();
+    fixture.upstreams[0]!.hangsAt = 'barista_session_state';
+    await fixture.send(query("SET work_mem = '7MB'"));
+    fixture.upstreams[0]!.say(
+      errorResponse('FATAL', {
+        sqlState: '57P01',
+        message: 'terminating connection due to administrator command',
+      }),
+    );
+    await settle();
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['C SET', 'E FATAL C=57P01']);
+    expect(fixture.upstreams).toHaveLength(1);
+  });
+});
+
 describe('a client that copies when its leader goes', () => {
   it('in, hears 40001, and what it sends yet of the data is passed over', async () => {
     await open();

@@ -46,6 +46,8 @@ export interface KeptClientOptions {
   readonly onWords: (words: readonly Buffer[]) => void;
   /** The key for CancelRequests that the client is given. */
   readonly onKey: (key: Buffer) => void;
+  /** A request is executed again at another leader, or is not, because it was before or has ended its own process. */
+  readonly onRepeat: (repeats: boolean) => void;
   /** The leader has gone, or another leads, and the client has neither heard anything nor said anything but the startup packet: it is to be placed anew. It is paused, and nothing of this listens to it any more. */
   readonly onUnheard: () => void;
 }
@@ -74,6 +76,8 @@ export class KeptClient {
   /** What the client hears when its login has succeeded, or failed; null: it hears everything at once. */
   private greeting: Buffer[] | null;
   private hasMoved = false;
+  /** Moves since the client was answered last, or for a while, and the first of them. */
+  private readonly moves = { count: 0, answered: 0, firstMs: 0 };
   private readonly clientListeners: [event: string, listener: (chunk: Buffer) => void][] = [];
   private grace: NodeJS.Timeout | null = null;
   /** The client is gone, or has its last words. */
@@ -177,8 +181,22 @@ export class KeptClient {
     }
     this.stopGrace();
     this.upstream.destroy();
-    if (this.following.isMovable && !this.clientEnded) void this.move(reason);
+    if (this.following.isMovable && !this.clientEnded && this.mayMove()) void this.move(reason);
     else this.end(reason);
+  }
+
+  /** Whatever is done again for a client has a bound, moves that are of no use to it among them. */
+  private mayMove(): boolean {
+    const { moves, following } = this;
+    const { movesUnansweredMax, movesWithinMs } = this.options.limits;
+    const nowMs = performance.now();
+    if (following.requestsAnswered !== moves.answered || nowMs - moves.firstMs > movesWithinMs) {
+      moves.count = 0;
+      moves.answered = following.requestsAnswered;
+      moves.firstMs = nowMs;
+    }
+    moves.count += 1;
+    return moves.count <= movesUnansweredMax;
   }
 
   private async move(reason: GatewayError): Promise<void> {
@@ -195,7 +213,13 @@ export class KeptClient {
       settlement = settleAfter(interrupted, outcome);
     }
     if (this.isOver) return;
-    if (settlement.kind !== 'go') return this.finish(reason, outcome);
+    if (settlement.kind !== 'go') {
+      const { endsFor } = following;
+      if (endsFor !== null) this.options.onRepeat(false);
+      const known = settlement.kind === 'end' ? settlement.outcome : null;
+      return this.finish(endsFor ?? reason, known ?? outcome);
+    }
+    if (settlement.how.resends !== 'no' && following.tracker.outstanding) this.options.onRepeat(true);
     const steps = following.stepsTo(settlement.how);
     const { signal } = this.over;
     const found = await findUpstream({ service, open, steps, turns, limits, signal });

@@ -23,6 +23,11 @@ const meanings: ReadonlyMap<string, Said> = new Map([
   [errors.outcomeUnknown('').message, 'unknown'],
 ]);
 
+/** The leader's gateway says that the session's own process has ended, and not PostgreSQL as a whole. */
+export function saysBackendEnded(fields: ErrorFields): boolean {
+  return endsSession(fields) && [fields.get('M'), fields.get('D')].includes(errors.backendEnded.message);
+}
+
 /** Null: it is no gateway that cannot serve the session any more. PostgreSQL's own words, by which an operator ends a session, are not among them. */
 export function meaningOf(fields: ErrorFields): Said | null {
   return endsSession(fields) ? (meanings.get(fields.get('M') ?? '') ?? null) : null;

@@ -4,10 +4,10 @@
  * Responsible for: the question and its answer. Pure but for the listener.
  */
 import type { Duplex } from 'node:stream';
-import { frameOf } from '../../../pgwire/backend-messages.ts';
+import { endsSession, frameOf, readErrorFields } from '../../../pgwire/backend-messages.ts';
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
-import { comesAnyTime, front } from '../../../pgwire/message-types.ts';
+import { back, comesAnyTime, front } from '../../../pgwire/message-types.ts';
 import { type ParsedText, StateAnswer, type StateSnapshot } from './state-question.ts';
 
 export interface LeftSession {
@@ -32,9 +32,15 @@ export class LeavingReader {
   private readonly splitter: FrameSplitter;
   private readonly gatherer = new FrameGatherer(rowBytesMax);
   private readonly answer: StateAnswer;
+  private readonly onFatal: (message: Buffer) => void;
 
-  /** `onEnd`: null if it could not be found out. */
-  constructor(frameBytesMax: number, onEnd: (snapshot: StateSnapshot | null) => void) {
+  /** `onEnd`: null if it could not be found out. `onFatal`: PostgreSQL ends the session, for this reason. */
+  constructor(
+    frameBytesMax: number,
+    onEnd: (snapshot: StateSnapshot | null) => void,
+    onFatal: (message: Buffer) => void,
+  ) {
+    this.onFatal = onFatal;
     this.splitter = new FrameSplitter(frameBytesMax);
     this.answer = new StateAnswer((snapshot) => {
       onEnd(snapshot);
@@ -49,6 +55,10 @@ export class LeavingReader {
       const { type } = this.splitter;
       const message = this.gatherer.add(this.splitter, chunk);
       if (message === null || comesAnyTime(type)) continue;
+      if (type === back.errorResponse && endsSession(readErrorFields(message))) {
+        this.onFatal(Buffer.from(message));
+        return;
+      }
       this.answer.take(type, message.length < rowBytesMax ? message : null);
     }
   }

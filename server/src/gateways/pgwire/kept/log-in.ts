@@ -17,7 +17,7 @@ import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { back } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
-import { meaningOf } from './last-words.ts';
+import { meaningOf, saysBackendEnded } from './last-words.ts';
 import type { RestoreStep } from './restore.ts';
 
 export type LogInResult =
@@ -30,8 +30,9 @@ export type LogInResult =
       /** Prepared statements that could not be made. */
       readonly forgotten: readonly string[];
     }
-  /** `again`: later, or elsewhere, it may succeed. `failed`: it will not. */
-  | { readonly kind: 'again' | 'failed'; readonly error: GatewayError };
+  /** `again`: later, or elsewhere, it may succeed; `broke`: the connection was lost. `failed`: it will not. */
+  | { readonly kind: 'again'; readonly error: GatewayError; readonly broke: boolean }
+  | { readonly kind: 'failed'; readonly error: GatewayError };
 
 export interface LogInOptions {
   readonly steps: readonly RestoreStep[];
@@ -72,7 +73,7 @@ class LogIn {
   private timer: NodeJS.Timeout | null = null;
   private isOver = false;
   private readonly onData = (chunk: Buffer): void => this.read(chunk);
-  private readonly onGone = (): void => this.again(errors.leaderWentAway);
+  private readonly onGone = (): void => this.again(errors.leaderWentAway, true);
 
   constructor(upstream: Duplex, options: LogInOptions, resolve: (result: LogInResult) => void) {
     this.upstream = upstream;
@@ -142,7 +143,9 @@ class LogIn {
   private failed(fields: ErrorFields): void {
     const error = { sqlState: fields.get('C') ?? 'XX000', message: fields.get('M') ?? '' };
     if (endsSession(fields)) {
-      if (passing.has(error.sqlState) || meaningOf(fields) !== null) this.again(error);
+      const mayPass = passing.has(error.sqlState) || meaningOf(fields) !== null;
+      // Restoring the session may be the reason.
+      if (mayPass && !saysBackendEnded(fields)) this.again(error, false);
       else this.fail(error);
       return;
     }
@@ -163,8 +166,8 @@ class LogIn {
     this.end({ kind: 'in', parameters, key, notifications, forgotten });
   }
 
-  private again(error: GatewayError): void {
-    this.end({ kind: 'again', error });
+  private again(error: GatewayError, broke: boolean): void {
+    this.end({ kind: 'again', error, broke });
   }
 
   private fail(error: GatewayError): void {

@@ -1,7 +1,7 @@
 /**
  * What becomes of a client's requests when its leader has gone: what the client is told, and what is sent to the next leader.
  *
- * Pure. Invariants: success is told only of what is committed; a request is sent again only if nothing of it was told and it is certain that it was not committed; where nobody can know, the client hears so.
+ * Pure. Invariants: success is told only of what is committed; a request is sent again only if nothing of it was told and it is certain that it was not committed, and once; where nobody can know, the client hears so.
  */
 import {
   commandComplete,
@@ -34,6 +34,8 @@ export interface Interrupted {
   /** Part of a message has come of the client that has to be answered, and is among them. */
   readonly isMidMessage: boolean;
   readonly said: Said | null;
+  /** The request is not executed again: it was before, or its own process has ended. */
+  readonly isSpent: boolean;
   /** What the session cannot be given back. */
   readonly lost: readonly string[];
 }
@@ -54,13 +56,14 @@ export interface Continuation {
   readonly tellsLoss: boolean;
 }
 
-/** `end`: the session ends as without this. `ask`: what became of the transaction must be found out, then `settleAfter` tells. */
+/** `end`: the session ends as without this; `outcome`: if it is known already. `ask`: what became of the transaction must be found out, then `settleAfter` tells. */
 export type Settlement =
-  | { readonly kind: 'end' }
+  | { readonly kind: 'end'; readonly outcome: RequestOutcome | null }
   | { readonly kind: 'ask'; readonly doubt: Doubt }
   | { readonly kind: 'go'; readonly how: Continuation };
 
-const end: Settlement = { kind: 'end' };
+const end: Settlement = { kind: 'end', outcome: null };
+const spent: Settlement = { kind: 'end', outcome: { code: 'notCommitted' } };
 
 export function settle(interrupted: Interrupted): Settlement {
   const { tracker, told, doubt, hasRequests, said } = interrupted;
@@ -81,7 +84,7 @@ export function settle(interrupted: Interrupted): Settlement {
   if (doubt !== null) return { kind: 'ask', doubt };
   // If it has written all the same, and does so again, it is refused, and nobody knows of the first time.
   if (interrupted.isRead && hasRequests && !told.begun && !interrupted.isMidMessage)
-    return go({ resends: 'reading' });
+    return interrupted.isSpent ? end : go({ resends: 'reading' });
   return settleAfter(interrupted, { code: 'unknown' });
 }
 
@@ -102,7 +105,7 @@ function byOutcome(interrupted: Interrupted, outcome: RequestOutcome): Settlemen
       return go({ words: [...answer, readyForQuery('I')], readies: 1 });
     }
     case 'notCommitted':
-      if (!told.begun && hasRequests) return again(tracker);
+      if (!told.begun && hasRequests) return interrupted.isSpent ? spent : again(tracker);
       return failOne(tracker, errors.withLoss(errors.notCommittedHere, lost));
     case 'unknown':
       return failAll(tracker, errors.withLoss(errors.outcomeUnknownHere, lost), tracker.due);

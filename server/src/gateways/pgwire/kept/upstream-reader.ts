@@ -150,6 +150,9 @@ export class UpstreamReader {
       this.listener.doubt(readDoubt(message));
       return null;
     }
+    // Whatever the gateway has asked: the session ends, and its client is to hear why.
+    if (type === back.errorResponse && endsSession(readErrorFields(message.subarray(0, wholeBytesMax))))
+      return this.failed(message);
     if (this.own !== null && !comesAnyTime(type)) {
       const taken = this.own.take(type, isWhole ? message : null);
       if (taken === 'goesOn') return null;

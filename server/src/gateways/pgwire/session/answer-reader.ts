@@ -45,6 +45,8 @@ export class AnswerReader implements Told {
   status: TransactionStatus = 'I';
   begun = false;
   saidFatal = false;
+  /** The last message says why the session ends: a FATAL, or the warning that PostgreSQL gives to all sessions when it stops at once. */
+  saidEnd = false;
 
   private readonly splitter: FrameSplitter;
   private readonly gatherer = new FrameGatherer(lookedBytesMax);
@@ -70,6 +72,7 @@ export class AnswerReader implements Told {
     this.saidFatal = false;
     splitter.feed(chunk);
     while (splitter.next()) {
+      this.saidEnd = false;
       if (splitter.type === back.readyForQuery) this.ready(chunk);
       else {
         if (!comesAnyTime(splitter.type)) this.begun = true;
@@ -93,6 +96,7 @@ export class AnswerReader implements Told {
   private failed(fields: ErrorFields): void {
     if (endsSession(fields)) {
       this.saidFatal = true;
+      this.saidEnd = true;
       this.listener.fatal?.(fields.get('C') ?? '');
     }
     this.listener.failed();
@@ -104,6 +108,9 @@ export class AnswerReader implements Told {
     switch (this.splitter.type) {
       case back.errorResponse:
         this.failed(readErrorFields(message));
+        return;
+      case back.noticeResponse:
+        this.saidEnd = warnsOfEnd(readErrorFields(message));
         return;
       case back.authentication:
         if (saysAuthenticated(message)) this.listener.authenticated();
@@ -127,9 +134,15 @@ export function saysAuthenticated(message: Buffer): boolean {
   return message.length >= headerBytes + 4 && message.readInt32BE(headerBytes) === 0;
 }
 
+/** A session that has done nothing hears so when another one crashes (57P02), or at an immediate stop (57P01). */
+function warnsOfEnd(fields: ErrorFields): boolean {
+  return fields.get('V') === 'WARNING' && ['57P01', '57P02'].includes(fields.get('C') ?? '');
+}
+
 function isLookedInto(type: number): boolean {
   return (
     type === back.errorResponse ||
+    type === back.noticeResponse ||
     type === back.parameterStatus ||
     type === back.copyInResponse ||
     type === back.authentication ||

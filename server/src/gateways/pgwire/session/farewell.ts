@@ -67,7 +67,7 @@ export function wordsAfter(
       return [commandComplete(tag), readyForQuery('I'), fatal(errors.committedButEnding)];
     }
     case 'notCommitted':
-      return [fatal(errors.notCommitted)];
+      return [fatal(errors.isFinal(reason) ? errors.nothingCommitted(reason) : errors.notCommitted)];
     case 'unknown':
       return [fatal(errors.outcomeUnknown(reason.message))];
     default:

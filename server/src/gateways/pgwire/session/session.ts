@@ -30,6 +30,7 @@ import { KnownTransaction } from './known-transaction.ts';
 import { NamedSession } from './named/named-session.ts';
 import type { RequestDatabases } from './named/request-databases.ts';
 import { Outbox, type Told } from './outbox.ts';
+import { serverLives } from './server-lives.ts';
 import { RequestTracker } from './request-tracker.ts';
 import { readModeRefusal } from './reading/read-mode-refusal.ts';
 import { Trust } from './trust.ts';
@@ -83,6 +84,10 @@ export class Session implements Gated {
   private state: State = 'open';
   private backendReached = false;
   private backendGone = false;
+  /** Whether its process alone has ended, without a word; null: it has not, or said why. */
+  private backendEnded: boolean | 'asking' | null = null;
+  /** Why the session ends, when that is known. */
+  private endsWhenKnown: GatewayError | null = null;
   private clientEnded = false;
   private doubtTold = false;
   private leadershipTold = false;
@@ -291,9 +296,21 @@ export class Session implements Gated {
   /** The session cannot go on. Tells the client what is true; if that is not known, finds it out first, or, with `atOnce`, says that it is unknown. */
   end(reason: GatewayError, { atOnce = false } = {}): void {
     if (this.state === 'closed' || (this.state === 'asking' && !atOnce)) return;
+    if (this.backendEnded === 'asking' && !atOnce) this.endsWhenKnown ??= reason;
+    else this.endFor(this.endsFor(reason), atOnce);
+  }
+
+  /** A process that has ended in the middle of a request may do so again, wherever that is executed. */
+  private endsFor(reason: GatewayError): GatewayError {
+    return this.backendEnded === true && this.tracker.outstanding ? errors.backendEnded : reason;
+  }
+
+  private endFor(reason: GatewayError, atOnce: boolean): void {
+    // A gateway that knows the transaction finds out what became of it, and must hear first that it is not to be repeated.
+    const isTold = reason === errors.backendEnded && this.options.takesDoubts && this.doubtTold;
     const words = farewell({ tracker: this.tracker, told: this.outbox, doubt: this.known.doubt }, reason);
     if (words.kind === 'words') this.close(words.bytes);
-    else if (atOnce) this.close([errorResponse('FATAL', errors.outcomeUnknown(reason.message))]);
+    else if (atOnce || isTold) this.close([errorResponse('FATAL', errors.outcomeUnknown(reason.message))]);
     else void this.ask(words.doubt, reason);
   }
 
@@ -320,12 +337,17 @@ export class Session implements Gated {
     }
     this.state = 'leaving';
     this.clientValve.pause('waiting');
-    this.leaving = new LeavingReader(limits.frameBytesMax, (snapshot) => {
+    const found = (snapshot: StateSnapshot | null): void => {
       if (this.state !== 'leaving') return;
       if (snapshot === null) this.end(errors.handingOver);
       else this.left(snapshot, customSettings, onLeft);
       onOver();
-    });
+    };
+    const ended = (words: Buffer): void => {
+      this.close([words]);
+      onOver();
+    };
+    this.leaving = new LeavingReader(limits.frameBytesMax, found, ended);
     this.backend.write(askState(customSettings, startupParameter(startup, 'user') ?? ''));
   }
 
@@ -378,6 +400,17 @@ export class Session implements Gated {
     } else this.backend.destroy();
   }
 
+  /** PostgreSQL has closed the connection. */
+  private onBackendEnd(): void {
+    if (this.backendEnded !== null || this.answers.saidEnd || !this.backendReached) return;
+    const { socketPath } = this.options;
+    this.backendEnded = 'asking';
+    void serverLives(socketPath).then((lives) => {
+      this.backendEnded = lives;
+      if (this.endsWhenKnown !== null) this.end(this.endsWhenKnown);
+    });
+  }
+
   /** PostgreSQL has closed the connection, and the client has heard all that it said. */
   private afterLastAnswer(): void {
     if (this.tracker.terminated || this.clientEnded || this.outbox.saidFatal) this.close([]);
@@ -404,8 +437,10 @@ export class Session implements Gated {
     backend.on('drain', () => this.clientValve.resume('full'));
     // What is wrong shows in that the connection closes.
     backend.on('error', () => {});
+    backend.on('end', () => this.onBackendEnd());
     backend.on('close', () => {
       this.backendGone = true;
+      this.onBackendEnd();
       void this.trust.sessionEnded();
       if (this.state === 'leaving') this.end(errors.handingOver);
       if (this.state === 'open' && this.outbox.isEmpty) this.afterLastAnswer();

@@ -90,6 +90,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     onAuthenticated: () => null,
     onWords: () => {},
     onKey: () => {},
+    onRepeat: () => {},
     onUnheard: () => {
       unheard = kept.cancelTarget === null;
     },
