@@ -26,10 +26,12 @@ export function connectBackend(path: string, onBytes: (bytes: Buffer) => void): 
 /** A write to a closed connection is no error: the end of what is read tells that it is closed. */
 class BackendSocket extends Socket {
   override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
+    // oxlint-disable-next-line no-underscore-dangle -- the name is Node's
     super._write(chunk, encoding, unlessClosed(done));
   }
 
   override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], done: Done): void {
+    // oxlint-disable-next-line no-underscore-dangle -- the name is Node's
     super._writev?.(chunks, unlessClosed(done));
   }
 }
