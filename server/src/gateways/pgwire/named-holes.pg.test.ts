@@ -9,8 +9,10 @@ import {
   gateway,
   insert,
   name,
+  notices,
   pg,
   recorded,
+  told,
   useNamedTransactions,
 } from './testing/named.ts';
 import { connectWire, type WireClient } from './testing/wire-client.ts';
@@ -74,10 +76,14 @@ describe('a transaction that only notifies', () => {
     heard = [];
     client.on('notification', ({ payload }) => heard.push(payload ?? ''));
     await client.query('LISTEN c');
+    await client.query(
+      "CREATE OR REPLACE FUNCTION notifies(payload text) RETURNS void LANGUAGE sql AS $$ SELECT pg_notify('c', payload) $$",
+    );
   });
 
   it.each([
     ['NOTIFY', (payload: string) => [`NOTIFY c, '${payload}'`]],
+    ['a function that notifies', (payload: string) => [`SELECT notifies('${payload}')`]],
     ['pg_notify in a block', (payload: string) => ['BEGIN', `SELECT pg_notify('c', '${payload}')`, 'COMMIT']],
   ])('is recorded, and not repeated: %s', async (_, statements) => {
     for (const payload of ['first', 'again']) {
@@ -91,7 +97,7 @@ describe('a transaction that only notifies', () => {
     expect(await recorded()).toHaveLength(1);
   });
 
-  it('by a prepared statement, too; a transaction that reads behind it leaves its name', async () => {
+  it('by a prepared statement, too; one that only sets behind it leaves its name', async () => {
     const notify = { name: 'n', text: "SELECT pg_notify('c', $1)" };
     const one = await connect();
     await one.query("SET barista.request_id = 'w'");
@@ -100,12 +106,43 @@ describe('a transaction that only notifies', () => {
       await codeOf(one.query({ ...notify, values: [payload] })).catch(() => '');
     }
     await name('y', one);
-    await one.query('SELECT 1');
+    await one.query("SET work_mem = '4MB'");
     await one.query(insert);
     await one.end();
     await client.query('SELECT 1');
     expect(heard).toEqual(['first']);
     expect(await recorded()).toEqual(['barista x', 'barista y INSERT 0 1']);
+  });
+});
+
+describe('a transaction that has no id when its name is claimed', () => {
+  it('takes its name, and takes effect once: a cursor WITH HOLD whose query writes at COMMIT', async () => {
+    await client.query(
+      `CREATE FUNCTION writes(k int) RETURNS int LANGUAGE sql AS $$ INSERT INTO t VALUES (k, 'held') RETURNING a $$`,
+    );
+    for (const key of [1, 2]) {
+      const one = await connect();
+      await one.query('BEGIN');
+      await name('x', one);
+      await one.query(`DECLARE c CURSOR WITH HOLD FOR SELECT writes(${key})`);
+      await one.query('COMMIT');
+      await one.end();
+    }
+    expect(await keys(pg)).toEqual([1]);
+    await client.query('DROP FUNCTION writes');
+  });
+
+  it('leaves a row for each name, and is told of a repetition', async () => {
+    const one = await connect();
+    for (let n = 0; n < 40; n += 1) {
+      await one.query('BEGIN');
+      await name(`n${n % 20}`, one);
+      await one.query('SELECT 1 FROM t');
+      await one.query('COMMIT');
+    }
+    await one.end();
+    expect(await recorded()).toHaveLength(20);
+    expect(notices).toEqual(Array.from({ length: 20 }, () => told));
   });
 });
 

@@ -133,7 +133,8 @@ describe('a statement of its own that is repeated', () => {
       }
       expect(answers[1]).toEqual(answers[0]);
     }
-    expect(await recorded()).toEqual([]);
+    // DROP TABLE IF EXISTS succeeds, though it changes nothing.
+    expect(await recorded()).toEqual(['barista never used DROP TABLE']);
     direct.close();
     named.close();
   });

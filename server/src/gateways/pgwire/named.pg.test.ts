@@ -45,16 +45,19 @@ describe('a named transaction', () => {
     expect(notices).toEqual([told]);
   });
 
-  it('keeps its name through reads, roll-backs and failures, and SET LOCAL names just the one', async () => {
-    await name('x');
-    await client.query('SELECT count(*) FROM t');
+  it('keeps its name through READ ONLY ones, settings, roll-backs and failures, and SET LOCAL names just the one', async () => {
     await client.query('BEGIN');
-    await client.query('SELECT 1');
+    await name('x');
     await client.query('COMMIT');
+    await client.query('BEGIN READ ONLY');
+    await client.query('SELECT count(*) FROM t');
+    await client.query('COMMIT');
+    await client.query("SELECT set_config('work_mem', '5MB', false)");
+    await client.query("SET work_mem = '4MB'; SHOW work_mem");
+    await client.query("SELECT pg_barista.request_committed('x')");
     await client.query("BEGIN; INSERT INTO t VALUES (9, 'x')");
     await client.query('ROLLBACK');
     expect(await codeOf(client.query("INSERT INTO t VALUES (NULL, 'x')"))).toBe('23502');
-    await client.query("UPDATE t SET b = 'y'");
     expect(await recorded()).toEqual([]);
     await client.query(insert);
     await client.query("BEGIN; SET LOCAL barista.request_id = 'y'; INSERT INTO t VALUES (2, 'x')");

@@ -24,7 +24,7 @@ const lockTimeoutMs = 5_000;
 const pollSeconds = 0.02;
 
 /** To be raised with every change of what is below. */
-const version = 'barista requests 3';
+const version = 'barista requests 4';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -96,7 +96,8 @@ BEGIN
   RETURN pg_barista.describe_request('named', request);
 END $body$;
 
--- Just before the transaction is committed. A transaction that has written nothing leaves its name unused. The name is used up by the commit.
+-- Just before the transaction is committed. Every transaction takes its name that is not READ ONLY: that it has no id yet does not say that it changes nothing, for ids are given inside COMMIT,
+-- and effects can be elsewhere. The name is used up by the commit.
 CREATE OR REPLACE FUNCTION pg_barista.claim_request(told text) RETURNS text
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
@@ -104,7 +105,7 @@ DECLARE
   earlier pg_barista.request;
 BEGIN
   IF request = '' THEN RETURN 'none'; END IF;
-  IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN pg_barista.describe_request('unused', request); END IF;
+  IF current_setting('transaction_read_only') = 'on' THEN RETURN pg_barista.describe_request('unused', request); END IF;
   IF char_length(request) > ${requestIdCharsMax} THEN
     RAISE EXCEPTION 'barista.request_id is longer than ${requestIdCharsMax} characters' USING ERRCODE = '22023', HINT = 'Use a UUID, for example.';
   END IF;

@@ -123,8 +123,9 @@ describe('a name', () => {
     }
   });
 
-  it('stays unused where nothing is written, and there is none where none is set', async () => {
+  it('stays unused where the transaction is READ ONLY, and there is none where none is set', async () => {
     await barista.query("SET barista.request_id = 'x'");
+    await barista.query('SET default_transaction_read_only = on');
     const answers = await barista.query(
       'SELECT pg_barista.begin_request() AS b, pg_barista.claim_request($1) AS c',
       [''],
@@ -132,7 +133,7 @@ describe('a name', () => {
     expect(answers.rows).toEqual([
       { b: `named ${hex('barista')} ${hex('x')}`, c: `unused ${hex('barista')} ${hex('x')}` },
     ]);
-    await barista.query("SET barista.request_id = ''");
+    await barista.query("SET barista.request_id = ''; RESET default_transaction_read_only");
     const none = await barista.query(
       'SELECT pg_barista.begin_request() AS b, pg_barista.claim_request($1) AS c',
       [''],

@@ -10,16 +10,28 @@ import { front } from '../../../../pgwire/message-types.ts';
 
 /** What lets a mention have an effect later, without another one. */
 const lasting = /\b(?:create|prepare|do|declare|alter)\b/i;
-/** NOTIFY and pg_notify. What hides in functions is not seen. */
-const notification = /notify\b/i;
+/** Texts that only set, show or ask: a transaction that has sent nothing else has done nothing under its name. */
+const settingCharsMax = 1_000;
+const asked = String.raw`(?:(?:(?:pg_catalog\.)?(?:set_config|current_setting)|pg_barista\.request_committed)\s*\([^()]*\)(?:\s+as\s+\w+)?|\d+)`;
+const setting = new RegExp(
+  String.raw`^\s*(?:(?:set|reset|show|begin|start|commit|end|rollback|abort|savepoint|release)\b.*|select\s+${asked}(?:\s*,\s*${asked})*\s*)?$`,
+  'is',
+);
 const statementsMax = 1000;
+
+/** True only if nothing in the text does anything else. A text with comments counts as one that does. */
+function onlySets(text: string): boolean {
+  const bare = text.replaceAll(/'[^']*'/g, '').trim();
+  return bare.split(';').every((statement) => setting.test(statement.trim()));
+}
 
 /** What one message says that concerns the name of its transaction. */
 export interface MessageMentions {
   readonly type: number;
   /** The setting. */
   readonly name: boolean;
-  readonly notifies: boolean;
+  /** It does more than set, show or ask. */
+  readonly acts: boolean;
   /** With something that lets it have an effect later. */
   readonly lasts: boolean;
   /** Of a Parse. */
@@ -33,27 +45,30 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
     return null;
   const text = frame.toString('latin1', headerBytes);
   const name = mentionIn(text)?.request === true;
-  const notifies = notification.test(text);
   const isParse = type === front.parse;
+  const nameEnd = isParse ? stringEnd(frame, headerBytes, frame.length) : headerBytes - 1;
+  const sql = type === front.query || isParse ? frame.subarray(nameEnd + 1) : null;
+  const sqlEnd = sql === null ? 0 : stringEnd(sql, 0, sql.length);
   return {
     type,
     name,
-    notifies,
-    lasts: (name || notifies) && !isParse && lasting.test(text),
-    statement: isParse ? shortName(frame, headerBytes, stringEnd(frame, headerBytes, frame.length)) : '',
+    acts:
+      type !== front.bind &&
+      (sql === null || sqlEnd > settingCharsMax || !onlySets(sql.toString('latin1', 0, sqlEnd))),
+    lasts: name && !isParse && lasting.test(text),
+    statement: isParse ? shortName(frame, headerBytes, nameEnd) : '',
   };
 }
 
 export class NameInForce {
   /** A name may be set. */
   mayBeSet = false;
-  /** The transaction may have notified others, which counts as having written, though PostgreSQL does not say so before its COMMIT. */
-  notifies = false;
-  /** Prepared statements that mention the setting, or notify. */
+  /** The transaction has done more than set, show or ask: what it has changed PostgreSQL may not say before its COMMIT, or never, where it is elsewhere. */
+  acts = false;
+  /** Prepared statements that mention the setting, and those that only set, show or ask. */
   private readonly naming = new StatementNames();
-  private readonly notifying = new StatementNames();
+  private readonly setting = new StatementNames();
   private lasts = false;
-  private notifiesLater = false;
 
   /** The session's messages must be looked at one by one. */
   get needsCare(): boolean {
@@ -61,20 +76,19 @@ export class NameInForce {
   }
 
   /** A message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again, until it is taken. */
-  note({ type, name, notifies, lasts, statement }: MessageMentions): void {
+  note({ type, name, acts, lasts, statement }: MessageMentions): void {
     if (name) this.mayBeSet = true;
     if (type === front.parse) {
       if (!this.naming.note(statement, name)) this.lasts = true;
-      if (!this.notifying.note(statement, notifies)) this.notifiesLater = true;
+      this.setting.note(statement, !acts);
       return;
     }
-    if (lasts && name) this.lasts = true;
-    if (lasts && notifies) this.notifiesLater = true;
+    if (lasts) this.lasts = true;
   }
 
   /** The message belongs to the transaction that is open, or begins one: those before it are answered. */
-  taken({ type, notifies }: MessageMentions): void {
-    if (notifies && type !== front.parse) this.notifies = true;
+  taken({ type, acts }: MessageMentions): void {
+    if (acts && type !== front.parse) this.acts = true;
   }
 
   mentioned(): void {
@@ -90,12 +104,12 @@ export class NameInForce {
   /** This statement is about to be executed. */
   bound(statement: string): void {
     if (this.naming.has(statement)) this.mayBeSet = true;
-    if (this.notifying.has(statement)) this.notifies = true;
+    if (!this.setting.has(statement)) this.acts = true;
   }
 
   /** No transaction is open, and the next message is the first of another one. */
   outsideOfTransaction(): void {
-    this.notifies = this.notifiesLater;
+    this.acts = false;
   }
 
   /** The name is used up, or none was set. */

@@ -105,18 +105,18 @@ describe('a session with names', () => {
     expect(sent.at(-1)?.equals(long)).toBe(true);
   });
 
-  it('takes no notification of a message that waits for one of the transaction before it', async () => {
-    for (const notifying of ["INSERT INTO log VALUES ('notify me')", "SELECT pg_notify('a', 'b')"]) {
+  it('takes nothing that a waiting message does for an act of the transaction before it', async () => {
+    for (const acting of ["INSERT INTO log VALUES ('set')", "SELECT pg_notify('a', 'b')"]) {
       const { sent, fromClient, fromPostgres } = start();
       fromClient(query("SET barista.request_id = 'x'"));
       await eventually(() => expect(sent).toHaveLength(1));
       fromPostgres(answered('SET'));
-      fromClient(Buffer.concat([query('SELECT 1'), query(notifying)]));
+      fromClient(Buffer.concat([query("SELECT set_config('a.b', 'c', false)"), query(acting)]));
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
       expect(sent.at(-1)?.equals(claimAndCommit('SELECT 1', false))).toBe(true);
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('I')]));
-      expect(sent.at(-1)?.equals(query(notifying))).toBe(true);
+      expect(sent.at(-1)?.equals(query(acting))).toBe(true);
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
       expect(sent.at(-1)?.equals(claimAndCommit('SELECT 1', true))).toBe(true);

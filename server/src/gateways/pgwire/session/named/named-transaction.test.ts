@@ -33,7 +33,7 @@ function start(): Fixture {
     emit: (bytes) => told.push(...inWords(bytes)),
     ready: () => undefined,
   });
-  const name = { notifies: false, cleared: () => learnt.push('cleared') } as unknown as NameInForce;
+  const name = { acts: false, cleared: () => learnt.push('cleared') } as unknown as NameInForce;
   const transaction = new NamedTransaction({
     answers,
     name,

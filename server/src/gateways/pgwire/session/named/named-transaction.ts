@@ -71,7 +71,7 @@ export class NamedTransaction {
       }),
     );
     answers.expect(client);
-    send(own.claimName(prepares ? 'PREPARE TRANSACTION' : 'COMMIT', this.wire.name.notifies));
+    send(own.claimName(prepares ? 'PREPARE TRANSACTION' : 'COMMIT', this.wire.name.acts));
   }
 
   private wrappedAnswered(wrapped: {
@@ -104,7 +104,7 @@ export class NamedTransaction {
     const { answers } = this.wire;
     const { completion, completions, tellsData } = client;
     const tag = completion === null || completions > 1 || tellsData ? null : commandTag(completion);
-    this.run(own.claimAndCommit(tag, this.wire.name.notifies), ({ row, error, status }) => {
+    this.run(own.claimAndCommit(tag, this.wire.name.acts), ({ row, error, status }) => {
       if (error === null) {
         this.committed(this.noteClaim(row));
         this.tellSuccess(client);

@@ -12,15 +12,15 @@ const name = 'barista.request';
 export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_request()'));
 
 /**
- * Claims the name for the transaction that is open, which is about to be committed. `tag`: how its success will be told; null if that cannot be kept. `always`: also if it has written nothing.
+ * Claims the name for the transaction that is open, which is about to be committed. `tag`: how its success will be told; null if that cannot be kept. `acts`: it has done more than settings, and takes its name unless it is READ ONLY; else it takes it only if it has an id.
  */
-export function claimName(tag: string | null, always: boolean): Buffer {
-  return flight(claim(tag, always));
+export function claimName(tag: string | null, acts: boolean): Buffer {
+  return flight(claim(tag, acts));
 }
 
-export function claimAndCommit(tag: string | null, always: boolean): Buffer {
+export function claimAndCommit(tag: string | null, acts: boolean): Buffer {
   // Without the Flush the claim's answer would come only when the COMMIT has waited.
-  return flight(claim(tag, always), send.flush, run('COMMIT'));
+  return flight(claim(tag, acts), send.flush, run('COMMIT'));
 }
 
 export const rollBack = flight(run('ROLLBACK'));
@@ -33,10 +33,15 @@ export const rollBackAndForget = flight(run('ROLLBACK'), forget);
 /** Fails, so that a block that is open is a failed one. */
 export const failBlock = flight(send.parse(name, `SELECT 'refused by the gateway'::pg_catalog.int4`));
 
-function claim(tag: string | null, always: boolean): Buffer {
-  // A transaction that has an id counts as one that has written.
-  const told = always ? 'CASE WHEN pg_catalog.pg_current_xact_id() IS NOT NULL THEN $1 END' : '$1';
-  return run(`SELECT pg_barista.claim_request(${told})`, [tag ?? '']);
+const claims = 'SELECT pg_barista.claim_request($1)';
+/** The transaction that sets the name, and has done nothing else yet, leaves it for the next one. */
+const claimsIfWritten = `SELECT CASE
+  WHEN pg_catalog.pg_current_xact_id_if_assigned() IS NULL AND pg_catalog.length(pg_catalog.current_setting('barista.request_id', true)) OPERATOR(pg_catalog.>) 0
+  THEN pg_barista.describe_request('unused', pg_catalog.current_setting('barista.request_id', true))
+  ELSE pg_barista.claim_request($1) END`;
+
+function claim(tag: string | null, acts: boolean): Buffer {
+  return run(acts ? claims : claimsIfWritten, [tag ?? '']);
 }
 
 function run(sql: string, parameters: readonly string[] = []): Buffer {
