@@ -99,7 +99,8 @@ export async function compare(options: CompareOptions, shell: Shell): Promise<Co
     const { systems: ids, replicas, delayMs } = options;
     const clientsMax = Math.max(
       clientsMaxOfDemo,
-      ...options.workloads.map(({ clients }) => clients + clientsBeside),
+      // A replica leaves a tenth of its places to other roles.
+      ...options.workloads.map(({ clients }) => Math.ceil(((clients + clientsBeside) * 10) / 9)),
     );
     const wanted = { ids, bin, root, replicas, clientsMax, delayMs, progress, signal };
     const started = await startSystems(wanted);

@@ -130,6 +130,9 @@ const bounds = z.strictObject({
     .max(640 * 1024)
     .default(512 * 1024),
   clientsMax: z.int().min(1).max(10_000).default(150),
+  /** Of one role, and from one address: nine tenths of `clientsMax` if absent. */
+  clientsPerRoleMax: z.int().min(1).max(10_000).optional(),
+  clientsPerAddressMax: z.int().min(1).max(10_000).optional(),
   /** Beyond it the log lets go of what a replica that is away still wants: that one is given a copy of a database instead. */
   logBytesMax: z
     .int()

@@ -55,7 +55,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     clusterSecret: config.clusterSecret,
     access: config.pgwire.access ?? defaultAccess(config.pgwire.tls !== undefined),
     logger: context.logger,
-    limits: { clientsMax: config.bounds.clientsMax },
+    limits: clientLimits(config.bounds),
   });
   const thrift = await openThrift(config, context, pgwire, frame.sessions.shared);
   const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
@@ -104,6 +104,16 @@ async function openThrift(
   const shared = payload === 'statements' ? { sessions, clusterSecret } : undefined;
   const connectAs = pgwire.connectAs.bind(pgwire);
   return createThriftListener({ ...thrift, connectAs, shared, tls, logger });
+}
+
+/** One role or address leaves a tenth of the places to others, unless the configuration says otherwise. */
+function clientLimits({ clientsMax, clientsPerRoleMax, clientsPerAddressMax }: ReplicaConfig['bounds']) {
+  const most = clientsMax - Math.floor(clientsMax / 10);
+  return {
+    clientsMax,
+    clientsPerRoleMax: clientsPerRoleMax ?? most,
+    clientsPerAddressMax: clientsPerAddressMax ?? most,
+  };
 }
 
 function statusOf(frame: Frame, clients: number): ReplicaStatus {

@@ -36,6 +36,24 @@ export function leaderUnreachable(where: string, reason: string): GatewayError {
 
 export const tooManyClients: GatewayError = { sqlState: '53300', message: 'sorry, too many clients already' };
 
+export function tooManyOfRole(role: string, max: number): GatewayError {
+  return {
+    sqlState: '53300',
+    message: `too many connections for role "${role}"`,
+    detail: `A replica takes ${max} clients of one role.`,
+    hint: 'Close connections that are not needed, or raise bounds.clientsPerRoleMax.',
+  };
+}
+
+export function tooManyOfAddress(address: string, max: number): GatewayError {
+  return {
+    sqlState: '53300',
+    message: `too many connections from address "${address}"`,
+    detail: `A replica takes ${max} clients from one address.`,
+    hint: 'Close connections that are not needed, or raise bounds.clientsPerAddressMax.',
+  };
+}
+
 export const tooManyLogins: GatewayError = {
   sqlState: '53300',
   message: 'too many connections are being authenticated',

@@ -170,7 +170,7 @@ describe('connections that do not log in', () => {
 
   it('do not keep anybody out: neither 250 that say nothing, nor 60 that wait with their password', async () => {
     const crowded = await startGateway(pg, {
-      limits: { clientsMax: 2, openingMax: 200, authenticatingMax: 10, slowAuthenticationMs: 100 },
+      limits: { clientsMax: 2, openingMax: 200, provingMax: 10, enteringMax: 10 },
     });
     // Those that want to log in come first, so that they all wait before the client does.
     const crowd = [...Array(310).keys()].map((n) => {
@@ -188,6 +188,22 @@ describe('connections that do not log in', () => {
     for (const socket of crowd) socket.destroy();
     await client.end();
     await crowded.listener.close();
+  });
+
+  it('keep out no client with 1,200 startup packets of made-up roles that come again when they are closed', async () => {
+    let come = 0;
+    let isOver = false;
+    function flood(): void {
+      come += 1;
+      const socket = open(startup(3 << 16, `user\0made_up_${come}\0database\0barista\0\0`));
+      socket.resume().on('close', () => {
+        if (!isOver) flood();
+      });
+    }
+    for (let n = 0; n < 1_200; n += 1) flood();
+    await expect.poll(() => gateway.listener.strangers).toBeGreaterThanOrEqual(1_000);
+    for (let n = 0; n < 5; n += 1) await (await gateway.client()).end();
+    isOver = true;
   });
 
   it('more clients than the limit are refused with 53300, and there is room when one has gone', async () => {

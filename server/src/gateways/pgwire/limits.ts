@@ -2,7 +2,11 @@
 export interface PgwireLimits {
   /** Clients that have logged in. */
   readonly clientsMax: number;
-  /** Connections that have not said yet what they want: beyond it the oldest is closed. */
+  /** Those of one role, so that others find a place. */
+  readonly clientsPerRoleMax: number;
+  /** Those from one address. */
+  readonly clientsPerAddressMax: number;
+  /** Connections that have not said yet what they want: beyond it the oldest of the source that has most is closed. */
   readonly openingMax: number;
   readonly firstPacketTimeoutMs: number;
   /** How long agreeing on TLS may take. */
@@ -12,14 +16,14 @@ export interface PgwireLimits {
   readonly handshakeEveryMs: number;
   /** How often it is looked whether there are new certificates. */
   readonly certificateLookMs: number;
-  /** Clients that are logging in at the same time; more wait for their turn. Each has a connection to PostgreSQL, or to the leader. */
-  readonly authenticatingMax: number;
-  /** Clients that wait for their turn to log in. */
-  readonly waitingMax: number;
+  /** Connections that have said who they are, and have not proved it: beyond it the oldest of the source that has most is refused. Each costs a few kilobytes, and nothing at PostgreSQL. */
+  readonly provingMax: number;
+  /** Clients that have proved who they are, and whose session begins. Each has a connection to PostgreSQL, or to the leader. */
+  readonly enteringMax: number;
   /** How long logging in may take, from the startup packet on. */
   readonly authenticationTimeoutMs: number;
-  /** A client that is logging in for so long is ended when others wait for their turn. */
-  readonly slowAuthenticationMs: number;
+  /** A client whose session has not begun for so long is ended when others wait for their turn. */
+  readonly slowEntryMs: number;
   /** How long a new client waits for a leader, or for its PostgreSQL. */
   readonly leaderWaitMs: number;
   /** Longest message that is passed on, header included: PostgreSQL's own bound. Messages are never held whole. */
@@ -72,16 +76,18 @@ const MiB = 1_048_576;
 
 export const defaultLimits: PgwireLimits = {
   clientsMax: 500,
-  openingMax: 1_000,
+  clientsPerRoleMax: Infinity,
+  clientsPerAddressMax: Infinity,
+  openingMax: 2_000,
   firstPacketTimeoutMs: 20_000,
   handshakeTimeoutMs: 10_000,
   handshakesAtOnce: 50,
   handshakeEveryMs: 5,
   certificateLookMs: 5_000,
-  authenticatingMax: 64,
-  waitingMax: 1_000,
+  provingMax: 3_000,
+  enteringMax: 64,
   authenticationTimeoutMs: 60_000,
-  slowAuthenticationMs: 3_000,
+  slowEntryMs: 3_000,
   leaderWaitMs: 5_000,
   frameBytesMax: 1024 * MiB,
   namedFrameBytesMax: 4 * MiB,

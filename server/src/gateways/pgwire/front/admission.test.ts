@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tooManyClients, tooManyLogins, startupTimedOut } from '../errors.ts';
+import { startupTimedOut, tooManyClients, tooManyLogins } from '../errors.ts';
 import { defaultLimits } from '../limits.ts';
 import { Admission, type Connection } from './admission.ts';
 
@@ -8,8 +8,17 @@ function admission(limits: Partial<typeof defaultLimits>): Admission {
 }
 
 const ended: string[] = [];
-function open(to: Admission, name = 'x'): Connection {
-  return to.open((error) => ended.push(`${name} ${error.sqlState}`));
+function open(to: Admission, name = 'x', address = '10.0.0.1'): Connection {
+  return to.open(address, (error) => ended.push(`${name} ${error.sqlState}`));
+}
+
+function applicant(address = '10.0.0.1', role = 'app') {
+  return { address, role, isProven: false };
+}
+
+/** Up to where a session begins. */
+async function prove(connection: Connection, of = applicant()) {
+  return (await connection.logIn(of)) ?? (await connection.enter());
 }
 
 /** Whether the promise is settled by now. */
@@ -42,12 +51,12 @@ describe('connections', () => {
   it('are clients when they are logged in, and not more than the limit', async () => {
     const one = admission({ clientsMax: 1 });
     const first = open(one);
-    expect(await first.logIn()).toBeNull();
+    expect(await prove(first)).toBeNull();
     const late = open(one);
-    expect(await late.logIn()).toBeNull();
+    expect(await prove(late)).toBeNull();
     expect(first.becomeClient()).toBeNull();
     expect([one.clients, one.strangers]).toEqual([1, 1]);
-    expect(await open(one).logIn()).toBe(tooManyClients);
+    expect(await open(one).logIn(applicant())).toBe(tooManyClients);
     // It came in time, but another one was quicker.
     expect(late.becomeClient()).toBe(tooManyClients);
     first.closed();
@@ -57,13 +66,35 @@ describe('connections', () => {
     expect(one.clients).toBe(0);
   });
 
-  it('log in a few at a time, the others wait for their turn', async () => {
-    const two = admission({ authenticatingMax: 2 });
+  it.each([
+    ['role', { clientsPerRoleMax: 2 }, ['10.0.0.2', 'app'], ['10.0.0.1', 'operator']],
+    ['address', { clientsPerAddressMax: 2 }, ['10.0.0.1', 'operator'], ['10.0.0.2', 'app']],
+  ] as const)('of one %s leave places to others', async (_, limits, same, other) => {
+    const some = admission({ clientsMax: 3, ...limits });
+    const two = [open(some), open(some)];
+    for (const each of two) {
+      expect(await prove(each)).toBeNull();
+      expect(each.becomeClient()).toBeNull();
+    }
+    // Told behind the proof alone.
+    const third = open(some);
+    expect(await third.logIn(applicant(...same))).toBeNull();
+    expect(await third.enter()).toMatchObject({ sqlState: '53300' });
+    const welcome = open(some);
+    expect(await prove(welcome, applicant(...other))).toBeNull();
+    expect(welcome.becomeClient()).toBeNull();
+    two[0]!.closed();
+    welcome.closed();
+    expect(await prove(open(some), applicant(...same))).toBeNull();
+  });
+
+  it('begin sessions a few at a time, the others wait for their turn', async () => {
+    const two = admission({ enteringMax: 2 });
     const [a, b, c, d] = [open(two), open(two), open(two), open(two)];
-    expect(await a.logIn()).toBeNull();
-    expect(await b.logIn()).toBeNull();
-    const third = c.logIn();
-    const fourth = d.logIn();
+    expect(await prove(a)).toBeNull();
+    expect(await prove(b)).toBeNull();
+    const third = prove(c);
+    const fourth = prove(d);
     expect(await isSettled(third)).toBe(false);
     a.becomeClient();
     expect(await third).toBeNull();
@@ -72,13 +103,13 @@ describe('connections', () => {
     expect(await fourth).toBeNull();
   });
 
-  it('that are slow to log in make room when others wait', async () => {
+  it('whose session is slow to begin make room when others wait', async () => {
     ended.length = 0;
-    const one = admission({ authenticatingMax: 1, slowAuthenticationMs: 30 });
+    const one = admission({ enteringMax: 1, slowEntryMs: 30 });
     const slow = open(one, 'slow');
-    await slow.logIn();
+    await prove(slow);
     const quick = open(one, 'quick');
-    expect(await quick.logIn()).toBeNull();
+    expect(await prove(quick)).toBeNull();
     expect(ended).toEqual(['slow 08P01']);
     slow.closed();
     expect(one.strangers).toBe(1);
@@ -87,29 +118,48 @@ describe('connections', () => {
   it('that take too long to log in are ended, though nobody waits', async () => {
     ended.length = 0;
     const impatient = admission({ authenticationTimeoutMs: 20 });
-    await open(impatient, 'a').logIn();
+    await open(impatient, 'a').logIn(applicant());
     await expect.poll(() => ended).toEqual(['a 08P01']);
     expect(impatient.strangers).toBe(0);
   });
+});
 
-  it('wait in a queue that has an end', async () => {
-    const small = admission({ authenticatingMax: 1, waitingMax: 1 });
-    await open(small).logIn();
-    const waiting = open(small);
-    void waiting.logIn();
-    expect(await open(small).logIn()).toBe(tooManyLogins);
-    waiting.closed();
-    const next = open(small);
-    expect(await isSettled(next.logIn())).toBe(false);
-    next.closed();
+describe('connections that prove nothing', () => {
+  it('make room at once: the oldest of the source that has most', async () => {
+    ended.length = 0;
+    const small = admission({ provingMax: 3 });
+    await open(small, 'other').logIn(applicant());
+    for (const name of ['old', 'new']) await open(small, name, '10.0.0.2').logIn(applicant('10.0.0.2'));
+    expect(await open(small).logIn(applicant())).toBeNull();
+    expect(ended).toEqual([`old ${tooManyLogins.sqlState}`]);
   });
 
-  it('of which many never log in do not keep out one that does', async () => {
-    const usual = admission({ authenticatingMax: 4, slowAuthenticationMs: 10, openingMax: 50 });
-    for (let n = 0; n < 500; n += 1) open(usual);
-    for (let n = 0; n < 20; n += 1) void open(usual).logIn();
-    const honest = open(usual);
-    expect(await honest.logIn()).toBeNull();
-    expect(honest.becomeClient()).toBeNull();
+  it.each([
+    ['the same source, where there are places for them', '10.0.0.1', 3_000],
+    ['another source', '10.0.0.2', 1_000],
+  ])('keep out no client of %s, with 2,000 of them that come again', async (_, from, provingMax) => {
+    let come = 0;
+    const usual = admission({ provingMax });
+    function flood(): void {
+      come += 1;
+      const hostile = usual.open('10.0.0.1', () => {
+        hostile.closed();
+        // Each that makes room comes again, which ends the next one: not all at once.
+        setImmediate(flood);
+      });
+      void hostile.logIn(applicant('10.0.0.1', `made_up_${come}`));
+    }
+    for (let n = 0; n < 2_000; n += 1) flood();
+    let isOver = false;
+    for (let n = 0; n < 20; n += 1) {
+      const honest = usual.open(from, () => (isOver = true));
+      expect(await honest.logIn(applicant(from))).toBeNull();
+      // A proof takes some turns of the event loop.
+      for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+      expect(await honest.enter()).toBeNull();
+      expect(honest.becomeClient()).toBeNull();
+    }
+    expect(isOver).toBe(false);
+    expect(usual.strangers).toBeLessThanOrEqual(provingMax);
   });
 });

@@ -1,18 +1,31 @@
 /**
- * How many connections there may be, by how far they have come: opening (nothing said yet), logging in, and clients.
+ * How many connections there may be, by how far they have come: opening (nothing said yet), proving who they are, beginning a session, and clients.
  *
- * Responsible for: the bounds, apart from each other, so that connections that never log in cannot keep anybody out: of those that say nothing the oldest makes room, and those that are slow to log in
- * make room for those that wait. Closes nothing itself.
+ * Responsible for: the bounds, apart from each other, so that connections that prove nothing keep nobody out. No proof waits for its turn: among those that say or prove nothing the oldest of the source that has most
+ * makes room at once (by-source.ts). A session that is slow to begin makes room for those that wait. Closes nothing itself.
+ * Invariant: before the proof nothing depends on whether there is such a role. What depended on it would tell which roles there are.
  */
+import { BySource, sourceOf } from '../../by-source.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 
-type Stage = 'opening' | 'waiting' | 'authenticating' | 'client' | 'closed';
+type Stage = 'opening' | 'proving' | 'queued' | 'entering' | 'client' | 'closed';
+
+/** Who a connection says that it is. */
+export interface Applicant {
+  /** Empty: not known. */
+  readonly address: string;
+  readonly role: string;
+  /** It need not prove it here: the gateway that it came to has seen to it. */
+  readonly isProven: boolean;
+}
 
 export interface Connection {
-  /** The startup packet is there. Resolves with null when it is this connection's turn to log in, or with the reason why it may not; never if it is closed meanwhile. */
-  logIn(): Promise<GatewayError | null>;
+  /** The startup packet is there. Resolves with null when the connection may prove who it is, or may begin a session if that is proven, or with the reason why not; never if it is closed meanwhile. */
+  logIn(applicant: Applicant): Promise<GatewayError | null>;
+  /** It has proved who it is. Resolves likewise when it may begin a session. */
+  enter(): Promise<GatewayError | null>;
   /** It is logged in. Returns why there is no room, or null. */
   becomeClient(): GatewayError | null;
   /** It is logged in, and its place is not free yet. */
@@ -24,39 +37,67 @@ export interface Connection {
 interface Place {
   stage: Stage;
   sinceMs: number;
+  source: string;
+  applicant: Applicant;
   readonly end: (error: GatewayError) => void;
   /** Ends it when it takes too long. */
   timer: NodeJS.Timeout | null;
   proceed: ((error: GatewayError | null) => void) | null;
 }
 
+type AdmissionLimits = Pick<
+  PgwireLimits,
+  | 'clientsMax'
+  | 'clientsPerRoleMax'
+  | 'clientsPerAddressMax'
+  | 'openingMax'
+  | 'firstPacketTimeoutMs'
+  | 'provingMax'
+  | 'enteringMax'
+  | 'slowEntryMs'
+  | 'authenticationTimeoutMs'
+>;
+
 export class Admission {
   clients = 0;
-  private readonly limits: PgwireLimits;
-  private readonly opening = new Set<Place>();
-  private readonly waiting = new Set<Place>();
-  private readonly authenticating = new Set<Place>();
+  private readonly limits: AdmissionLimits;
+  private readonly opening = new BySource<Place>();
+  private readonly proving = new BySource<Place>();
+  private readonly queued = new Set<Place>();
+  private readonly entering = new Set<Place>();
+  private readonly roles = new Map<string, number>();
+  private readonly addresses = new Map<string, number>();
   private callLater: NodeJS.Timeout | null = null;
 
-  constructor(limits: PgwireLimits) {
+  constructor(limits: AdmissionLimits) {
     this.limits = limits;
   }
 
   /** Connections that have not logged in. */
   get strangers(): number {
-    return this.opening.size + this.waiting.size + this.authenticating.size;
+    const { opening, proving, queued, entering } = this;
+    return opening.size + proving.size + queued.size + entering.size;
   }
 
   /** `end` closes the connection with this error; it may be called at any time until it is closed. */
-  open(end: (error: GatewayError) => void): Connection {
-    const place: Place = { stage: 'opening', sinceMs: performance.now(), end, timer: null, proceed: null };
+  open(address: string, end: (error: GatewayError) => void): Connection {
+    const place: Place = {
+      stage: 'opening',
+      sinceMs: performance.now(),
+      source: sourceOf(address),
+      applicant: { address, role: '', isProven: false },
+      end,
+      timer: null,
+      proceed: null,
+    };
     const { openingMax, firstPacketTimeoutMs } = this.limits;
-    const [oldest] = this.opening;
-    if (this.opening.size >= openingMax && oldest !== undefined) this.expire(oldest);
-    this.opening.add(place);
+    if (this.opening.size >= openingMax)
+      this.expire(this.opening.oldestOfCrowd(place.source), errors.startupTimedOut);
+    this.opening.add(place.source, place);
     this.limitTime(place, firstPacketTimeoutMs);
     return {
-      logIn: () => this.logIn(place),
+      logIn: (applicant) => this.logIn(place, applicant),
+      enter: () => this.enter(place),
       becomeClient: () => this.becomeClient(place),
       get isClient() {
         return place.stage === 'client';
@@ -65,13 +106,36 @@ export class Admission {
     };
   }
 
-  private logIn(place: Place): Promise<GatewayError | null> {
+  private logIn(place: Place, applicant: Applicant): Promise<GatewayError | null> {
+    // A new session for one that has proved itself before: another leads.
+    if (place.stage === 'entering' || place.stage === 'queued') return Promise.resolve(null);
     this.leaveStage(place);
+    place.applicant = applicant;
+    place.source = sourceOf(applicant.address);
+    if (applicant.isProven) return this.queue(place);
     if (this.clients >= this.limits.clientsMax) return Promise.resolve(errors.tooManyClients);
-    if (this.waiting.size >= this.limits.waitingMax) return Promise.resolve(errors.tooManyLogins);
-    place.stage = 'waiting';
-    place.sinceMs = performance.now();
-    this.waiting.add(place);
+    if (this.proving.size >= this.limits.provingMax)
+      this.expire(this.proving.oldestOfCrowd(place.source), errors.tooManyLogins);
+    this.stand(place, 'proving');
+    this.proving.add(place.source, place);
+    this.limitTime(place, this.limits.authenticationTimeoutMs);
+    return Promise.resolve(null);
+  }
+
+  private enter(place: Place): Promise<GatewayError | null> {
+    if (place.stage !== 'proving') return Promise.resolve(null);
+    this.leaveStage(place);
+    return this.queue(place);
+  }
+
+  private queue(place: Place): Promise<GatewayError | null> {
+    const full = this.whyFull(place.applicant);
+    if (full !== null) {
+      this.leave(place);
+      return Promise.resolve(full);
+    }
+    this.stand(place, 'queued');
+    this.queued.add(place);
     this.limitTime(place, this.limits.authenticationTimeoutMs);
     return new Promise((resolve) => {
       place.proceed = resolve;
@@ -79,22 +143,25 @@ export class Admission {
     });
   }
 
-  /** As many of those that wait as there is room for. */
+  /** As many of those that wait as there is room for. Whoever makes room is told behind that: then it may come again at once. */
   private callNext(): void {
-    for (const place of this.waiting) {
-      if (this.authenticating.size >= this.limits.authenticatingMax && !this.makeRoom()) return;
-      this.waiting.delete(place);
-      place.stage = 'authenticating';
-      place.sinceMs = performance.now();
-      this.authenticating.add(place);
+    const { enteringMax, slowEntryMs } = this.limits;
+    const slow: Place[] = [];
+    for (const place of this.queued) {
+      const [oldest] = this.entering;
+      if (this.entering.size >= enteringMax && !this.makesRoom(oldest, slowEntryMs, slow)) break;
+      this.queued.delete(place);
+      this.stand(place, 'entering');
+      this.entering.add(place);
       place.proceed?.(null);
     }
+    for (const place of slow) place.end(errors.startupTimedOut);
   }
 
-  private makeRoom(): boolean {
-    const [oldest] = this.authenticating;
+  /** Whether it goes for being slow, and is put to those that have. If not, another look is taken when it is. */
+  private makesRoom(oldest: Place | undefined, slowMs: number, gone: Place[]): boolean {
     if (oldest === undefined) return false;
-    const restMs = oldest.sinceMs + this.limits.slowAuthenticationMs - performance.now();
+    const restMs = oldest.sinceMs + slowMs - performance.now();
     if (restMs > 0) {
       this.callLater ??= setTimeout(() => {
         this.callLater = null;
@@ -104,23 +171,43 @@ export class Admission {
     }
     this.leaveStage(oldest);
     oldest.stage = 'closed';
-    oldest.end(errors.startupTimedOut);
+    gone.push(oldest);
     return true;
   }
 
   private becomeClient(place: Place): GatewayError | null {
-    if (place.stage !== 'authenticating') return null;
+    // Where this replica cannot ask for a password, the leader does, and nothing was entered here.
+    if (place.stage !== 'entering' && place.stage !== 'proving') return null;
     this.leaveStage(place);
-    if (this.clients >= this.limits.clientsMax) return errors.tooManyClients;
+    const full = this.whyFull(place.applicant);
+    if (full !== null) {
+      place.stage = 'closed';
+      this.callNext();
+      return full;
+    }
     place.stage = 'client';
     this.clients += 1;
+    count(this.roles, place.applicant.role, 1);
+    count(this.addresses, place.applicant.address, 1);
     this.callNext();
     return null;
   }
 
-  private expire(place: Place): void {
-    this.leave(place);
-    place.end(errors.startupTimedOut);
+  private whyFull({ role, address }: Applicant): GatewayError | null {
+    const { clientsMax, clientsPerRoleMax, clientsPerAddressMax } = this.limits;
+    if (this.clients >= clientsMax) return errors.tooManyClients;
+    if ((this.roles.get(role) ?? 0) >= clientsPerRoleMax)
+      return errors.tooManyOfRole(role, clientsPerRoleMax);
+    if ((this.addresses.get(address) ?? 0) >= clientsPerAddressMax)
+      return errors.tooManyOfAddress(address, clientsPerAddressMax);
+    return null;
+  }
+
+  private expire(place: Place | undefined, error: GatewayError): void {
+    if (place === undefined) return;
+    this.leaveStage(place);
+    place.stage = 'closed';
+    place.end(error);
   }
 
   private leave(place: Place): void {
@@ -129,16 +216,35 @@ export class Admission {
     this.callNext();
   }
 
+  private stand(place: Place, stage: Stage): void {
+    place.stage = stage;
+    place.sinceMs = performance.now();
+  }
+
   private leaveStage(place: Place): void {
     if (place.timer !== null) clearTimeout(place.timer);
     place.timer = null;
-    if (place.stage === 'client') this.clients -= 1;
-    this.opening.delete(place);
-    this.waiting.delete(place);
-    this.authenticating.delete(place);
+    if (place.stage === 'client') {
+      this.clients -= 1;
+      count(this.roles, place.applicant.role, -1);
+      count(this.addresses, place.applicant.address, -1);
+    }
+    const { stage } = place;
+    if (stage === 'opening' || stage === 'proving') this[stage].delete(place.source, place);
+    this.queued.delete(place);
+    this.entering.delete(place);
   }
 
   private limitTime(place: Place, timeoutMs: number): void {
-    place.timer = setTimeout(() => this.expire(place), timeoutMs);
+    place.timer = setTimeout(() => {
+      this.expire(place, errors.startupTimedOut);
+      this.callNext();
+    }, timeoutMs);
   }
+}
+
+function count(of: Map<string, number>, key: string, more: number): void {
+  const now = (of.get(key) ?? 0) + more;
+  if (now <= 0) of.delete(key);
+  else of.set(key, now);
 }

@@ -40,13 +40,16 @@ function currentLogins({ service, limits }: Front): FindLogin {
   };
 }
 
-function judge(front: Front, arrival: Arrival, proof: Proof): GatewayError | null {
-  if (proof.code === 'proven') arrival.isProven = true;
+function judge(front: Front, arrival: Arrival, proof: Proof): Promise<GatewayError | null> {
+  if (proof.code === 'proven') {
+    arrival.isProven = true;
+    return arrival.connection.enter();
+  }
   if (proof.code === 'gone') letGo(arrival.client);
-  if (proof.code !== 'refused') return null;
+  if (proof.code !== 'refused') return Promise.resolve(null);
   const { address } = arrival.link;
   front.info({ role: roleOf(arrival.startup), address, reason: proof.reason }, 'a client is not let in');
-  return proof.error;
+  return Promise.resolve(proof.error);
 }
 
 /** Null: PostgreSQL does not say what it has on record. */

@@ -14,7 +14,7 @@ import { AnswerGate } from '../session/answer-gate.ts';
 import { ReadingSession } from '../session/reading/reading-session.ts';
 import { changeOrPoll, type Placement } from './await-service.ts';
 import { letIn } from './let-in.ts';
-import { admissible, type Arrival, type Front, openSession, serve } from './sessions.ts';
+import { admissible, applicantOf, type Arrival, type Front, openSession, serve } from './sessions.ts';
 
 type Place = { readonly kind: 'standby'; readonly door: StandbyDoor } | Extract<Placement, { kind: 'here' }>;
 
@@ -29,7 +29,8 @@ export async function placeReader(
   const found = await awaitPlace(service, limits.leaderWaitMs, () => isGone(client));
   if (isGone(client)) return null;
   if (found === null) return errors.standbyDown;
-  const refused = admissible(startup, found.door.reservedUsers) ?? (await connection.logIn());
+  const refused =
+    admissible(startup, found.door.reservedUsers) ?? (await connection.logIn(applicantOf(arrival)));
   if (refused !== null || isGone(client)) return refused;
   if (found.kind === 'here') {
     const failed = await letIn(front, arrival, found.door, errors.databaseDown);

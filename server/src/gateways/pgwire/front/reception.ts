@@ -14,6 +14,7 @@ import { KeptClient, type KeptClientOptions } from '../kept/kept-client.ts';
 import type { LeftSession } from '../kept/left-session.ts';
 import { isSamePlace, type Place, type Upstream, upstreamOpener } from '../kept/upstream.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
+import { plainAddress } from '../login/client-link.ts';
 import { acceptTunnel } from '../login/accept-tunnel.ts';
 import { isGone, letGo } from '../login/authenticate.ts';
 import { awaitService, changeOrPoll } from './await-service.ts';
@@ -22,7 +23,15 @@ import { letIn, letInForLeader } from './let-in.ts';
 import { type Opened, openConnection } from './open-connection.ts';
 import { placeReader } from './reading.ts';
 import { placeStatementClient } from './statement-clients.ts';
-import { admissible, type Arrival, type Front, openSession, serve, type Served } from './sessions.ts';
+import {
+  admissible,
+  applicantOf,
+  type Arrival,
+  type Front,
+  openSession,
+  serve,
+  type Served,
+} from './sessions.ts';
 
 const unreachableAgainMs = 100;
 
@@ -40,7 +49,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
     say([errorResponse('FATAL', error)]);
   }
   sockets.add(raw);
-  const connection = admission.open((error) => {
+  const connection = admission.open(plainAddress(raw.remoteAddress), (error) => {
     const served = [...front.served].find((one) => one.client === client);
     if (served === undefined) refuse(error);
     else served.end(error);
@@ -143,7 +152,7 @@ async function place(front: Front, arrival: Arrival): Promise<GatewayError | nul
   if (isGone(client)) return null;
   if (placement.kind === 'nowhere') return placement.error;
   const reserved = placement.kind === 'here' ? placement.door.reservedUsers : [];
-  const refused = admissible(startup, reserved) ?? (await connection.logIn());
+  const refused = admissible(startup, reserved) ?? (await connection.logIn(applicantOf(arrival)));
   if (refused !== null || isGone(client)) return refused;
   if (placement.kind === 'at') {
     const failed = await letInForLeader(front, arrival);

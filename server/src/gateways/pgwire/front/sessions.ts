@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import type { StatementSessions } from '../../../ports/statement-sessions.ts';
-import { isReadable, type StartupMessage, startupParameter } from '../codec/startup.ts';
+import { isReadable, roleOf, type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AccessRules } from '../login/access-rules.ts';
@@ -24,7 +24,7 @@ import type { IdleWatch } from '../kept/idle-watch.ts';
 import type { KeptBudget } from '../kept/kept-budget.ts';
 import type { LeftSession } from '../kept/left-session.ts';
 import type { Turns } from '../kept/turns.ts';
-import type { Admission, Connection } from './admission.ts';
+import type { Admission, Applicant, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
 import type { CancelRegistry } from './cancel-registry.ts';
 import type { ToldErrors } from './told-errors.ts';
@@ -82,6 +82,10 @@ export interface Arrival {
   placesLost: number;
   /** By `performance.now()`: for so long a leader that cannot be reached is tried again, since it may be about to be replaced. */
   readonly reachesUntilMs: number;
+}
+
+export function applicantOf({ startup, link, isProven }: Arrival): Applicant {
+  return { address: link.address, role: roleOf(startup), isProven };
 }
 
 export function admissible(startup: StartupMessage, reserved: readonly string[]): GatewayError | null {

@@ -10,7 +10,7 @@ import { ownSettingRefused } from '../statements/errors.ts';
 import { StatementSession } from '../statements/statement-session.ts';
 import { changeOrPoll } from './await-service.ts';
 import { letIn } from './let-in.ts';
-import { admissible, type Arrival, type Front, serve, type Served } from './sessions.ts';
+import { admissible, applicantOf, type Arrival, type Front, serve, type Served } from './sessions.ts';
 
 const acknowledgeName = 'barista.acknowledge';
 const acknowledge = /\bbarista\.acknowledge\b/gi;
@@ -36,7 +36,8 @@ export async function placeStatementClient(
   if (why !== null) return noLeader(why);
   if (hasOwnSetting(startup)) return ownSettingRefused;
   if (startupSetting(startup, acknowledgeName) !== undefined && !sessions.hasLevels) return ownSettingRefused;
-  const refused = admissible(startup, sessions.reservedUsers) ?? (await connection.logIn());
+  const refused =
+    admissible(startup, sessions.reservedUsers) ?? (await connection.logIn(applicantOf(arrival)));
   if (refused !== null || isGone(client)) return refused;
   const failed = await letIn(front, arrival, sessions, databaseDown);
   if (failed !== null || isGone(client)) return failed;

@@ -7,7 +7,8 @@
 import { constants } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
-import type { Encryption } from '../login/client-link.ts';
+import { sourceOf } from '../../by-source.ts';
+import { plainAddress, type Encryption } from '../login/client-link.ts';
 import { Pace, type PaceOptions } from './pace.ts';
 import { readTlsIdentity, stateOfFiles, type TlsFiles, type TlsIdentity } from './tls-identity.ts';
 
@@ -98,6 +99,7 @@ export class ClientTls {
       client.on('close', onClose);
       this.underWay.set(name, settle);
       this.pace.turn(
+        sourceOf(plainAddress(client.remoteAddress)),
         () => {
           ({ endpoint, fingerprint } = this.identity);
           this.server.emit('connection', client);

@@ -1,6 +1,20 @@
 import { expect, it } from 'vitest';
 import { Pace } from './pace.ts';
 
+it('sources take turns, and a newcomer does not wait for all of its own', async () => {
+  const pace = new Pace({ burst: 1, everyMs: 2 });
+  const begun: string[] = [];
+  for (const name of ['a1', 'a2', 'a3', 'b1']) {
+    pace.turn(
+      name[0]!,
+      () => begun.push(name),
+      () => false,
+    );
+  }
+  await expect.poll(() => begun.length).toBe(4);
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
+});
+
 it('a first few begin at once, the others one after the other in their order, and nobody who has gone', async () => {
   const pace = new Pace({ burst: 2, everyMs: 20 });
   const begun: string[] = [];
@@ -11,6 +25,7 @@ it('a first few begin at once, the others one after the other in their order, an
     (name) =>
       new Promise<void>((resolve) => {
         pace.turn(
+          name,
           () => {
             begun.push(name);
             at.push(performance.now() - from);

@@ -1,8 +1,10 @@
 /**
- * Lets work begin no more often than it may: a first few at once, and then one after the other, whoever waits longest first, and nobody who has gone.
+ * Lets work begin no more often than it may: a first few at once, and then one after the other. Sources take turns (by-source.ts), and nothing begins for a client that has gone.
  *
  * Agreeing on TLS is work for the thread that does everything else, and anybody may ask for it: a crowd that does must not cost a leader its leadership.
  */
+import { BySource } from '../../by-source.ts';
+
 export interface PaceOptions {
   /** That may begin at once. */
   readonly burst: number;
@@ -16,7 +18,7 @@ interface Waiting {
 
 export class Pace {
   private readonly options: PaceOptions;
-  private readonly waiting: Waiting[] = [];
+  private readonly waiting = new BySource<Waiting>();
   /** How many may begin now, as of then. */
   private allowed: number;
   private countedAtMs = performance.now();
@@ -28,8 +30,8 @@ export class Pace {
   }
 
   /** Calls `begin` at once or later; not at all if it `isGone` by then. */
-  turn(begin: () => void, isGone: () => boolean): void {
-    this.waiting.push({ begin, isGone });
+  turn(source: string, begin: () => void, isGone: () => boolean): void {
+    this.waiting.add(source, { begin, isGone });
     this.goOn();
   }
 
@@ -38,15 +40,14 @@ export class Pace {
     const nowMs = performance.now();
     this.allowed = Math.min(burst, this.allowed + (nowMs - this.countedAtMs) / everyMs);
     this.countedAtMs = nowMs;
-    for (let next = this.waiting[0]; next !== undefined; next = this.waiting[0]) {
-      const isGone = next.isGone();
-      if (!isGone && this.allowed < 1) break;
-      this.waiting.shift();
-      if (isGone) continue;
+    while (this.allowed >= 1) {
+      const next = this.waiting.takeNext();
+      if (next === undefined) return;
+      if (next.isGone()) continue;
       this.allowed -= 1;
       next.begin();
     }
-    if (this.waiting.length === 0) return;
+    if (this.waiting.size === 0) return;
     this.timer ??= setTimeout(() => {
       this.timer = null;
       this.goOn();

@@ -64,6 +64,10 @@ export class ThriftConnection implements CrowdMember, Caller {
     socket.resume();
   }
 
+  get address(): string {
+    return this.link.address;
+  }
+
   end(why: string): void {
     if (!this.isEnding) this.options.onBroken(why);
     this.isEnding = true;

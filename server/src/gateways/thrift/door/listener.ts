@@ -91,7 +91,7 @@ export async function createThriftListener(options: ThriftListenerOptions): Prom
     raw.on('error', () => raw.destroy());
     if (tls === null) serve(raw, link);
     else {
-      const place = { end: () => raw.destroy() };
+      const place = { address: link.address, end: () => raw.destroy() };
       crowd.enter(place);
       const timer = setTimeout(place.end, limits.strangerIdleMs).unref();
       raw.on('close', () => {
@@ -112,7 +112,7 @@ export async function createThriftListener(options: ThriftListenerOptions): Prom
   return {
     port,
     measures: () =>
-      calls.measures({ connections: crowd.members.size + crowd.strangers.size, sessions: sessions.size }),
+      calls.measures({ connections: crowd.members.size + crowd.strangers, sessions: sessions.size }),
     async close() {
       tls?.close();
       const closed = new Promise<void>((resolve) => {

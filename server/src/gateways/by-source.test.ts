@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { BySource, sourceOf } from './by-source.ts';
+
+it.each([
+  ['10.0.0.1', '10.0.0.1'],
+  ['::ffff:10.0.0.1', '10.0.0.1'],
+  ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+  ['2001:db8::1', '2001:db8:0:0::/64'],
+  ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+  ['::1', '0:0:0:0::/64'],
+  ['', ''],
+])('the source of %s is %s', (address, source) => {
+  expect(sourceOf(address)).toBe(source);
+});
+
+describe('what comes from several sources', () => {
+  function filled(...items: string[]): BySource<string> {
+    const all = new BySource<string>();
+    for (const item of items) all.add(item[0]!, item);
+    return all;
+  }
+
+  it('is taken by turns, of each source now the newest, now the oldest', () => {
+    const all = filled('a1', 'a2', 'a3', 'b1', 'c1', 'c2');
+    const taken = [...Array(7).keys()].map(() => all.takeNext());
+    expect(taken).toEqual(['a3', 'b1', 'c2', 'a1', 'c1', 'a2', undefined]);
+    expect(all.size).toBe(0);
+  });
+
+  it('makes room where there is most, and the oldest first', () => {
+    const all = filled('a1', 'b1', 'b2', 'b3', 'c1');
+    expect(all.oldestOfCrowd()).toBe('b1');
+    expect(all.oldestOfCrowd('a')).toBe('b1');
+    all.delete('b', 'b1');
+    all.delete('b', 'b1');
+    expect(all.oldestOfCrowd('b')).toBe('b2');
+    expect(all.size).toBe(4);
+  });
+});
