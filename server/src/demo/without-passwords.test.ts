@@ -28,6 +28,12 @@ it.each([
     "CREATE SUBSCRIPTION s CONNECTION 'host=h password=secret dbname=d' PUBLICATION p",
     "CREATE SUBSCRIPTION s CONNECTION 'host=h password=… dbname=d' PUBLICATION p",
   ],
+  [
+    "CREATE SUBSCRIPTION s CONNECTION 'password=''it is'' host=h' PUBLICATION p",
+    "CREATE SUBSCRIPTION s CONNECTION 'password=… host=h' PUBLICATION p",
+  ],
+  [`ALTER ROLE ann PASSWORD ${'/**/'.repeat(500)} 'secret'`, 'ALTER ROLE ann PASSWORD …'],
+  ["ALTER ROLE ann PASSWORD /* cut o 'secret'", 'ALTER ROLE ann PASSWORD …'],
   ["ALTER ROLE ann PASSWORD 'secret that was cut o", "ALTER ROLE ann PASSWORD '…'"],
   ['ALTER ROLE ann PASSWORD $$secret that was cut o', "ALTER ROLE ann PASSWORD '…'"],
 ])('a password is blanked: %s', (sql, blanked) => {

@@ -5,11 +5,11 @@
  */
 import { frameOf } from './backend-messages.ts';
 import { front } from './message-types.ts';
+import { placeWithin } from './sql-bytes.ts';
 
 /** A zero-terminated string that begins at `from`: where it ends, or `to` if it is not terminated before that. */
 export function stringEnd(bytes: Buffer, from: number, to: number): number {
-  const at = bytes.indexOf(0, from);
-  return at < 0 || at > to ? to : at;
+  return from < to ? placeWithin(bytes, 0, from, to) : to;
 }
 
 /** PostgreSQL knows statements and portals by the beginnings of their names: two that are alike so far are the same. */

@@ -32,3 +32,9 @@ export function isWordByte(byte: number): boolean {
 export function lower(byte: number): number {
   return byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte;
 }
+
+/** Where a byte, or a few of them, first stand from `from` on; `to`: they do not before that. Looks at nothing behind it. */
+export function placeWithin(bytes: Buffer, wanted: number | string, from: number, to: number): number {
+  const at = bytes.subarray(from, to).indexOf(wanted, 0, 'latin1');
+  return at < 0 ? to : from + at;
+}

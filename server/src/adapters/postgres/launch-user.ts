@@ -24,7 +24,7 @@ export async function chooseLaunchUser(): Promise<LaunchUser> {
   if (await succeeds('unshare', [...namespaceArguments, 'true'])) return { kind: 'namespace' };
   for (const name of ['postgres', 'nobody']) {
     const ids = await run('id', [name]).catch(() => null);
-    const match = ids === null ? null : /uid=(\d+)\S* gid=(\d+)/.exec(ids.stdout);
+    const match = ids === null ? null : /^uid=(\d+)(?:\(\S*)? gid=(\d+)/.exec(ids.stdout);
     if (match !== null) return { kind: 'user', name, uid: Number(match[1]), gid: Number(match[2]) };
   }
   throw new LaunchError(

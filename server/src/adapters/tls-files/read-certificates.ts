@@ -68,8 +68,15 @@ async function readPem(file: string): Promise<string> {
   return bytes.toString('latin1');
 }
 
+const certificateBegins = '-----BEGIN CERTIFICATE-----';
+const certificateEnds = '-----END CERTIFICATE-----';
+
 function certificatesIn(pem: string, file: string): X509Certificate[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pem
+    .split(certificateBegins)
+    .slice(1)
+    .filter((part) => part.includes(certificateEnds))
+    .map((part) => `${certificateBegins}${part.split(certificateEnds, 1)[0]}${certificateEnds}`);
   if (blocks.length === 0) throw new CertificateError(`${file} holds no certificate in PEM`);
   try {
     return blocks.map((block) => new X509Certificate(block));

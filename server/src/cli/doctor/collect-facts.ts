@@ -137,8 +137,8 @@ async function orElse<T>(otherwise: T, work: () => Promise<T>): Promise<T> {
 /** The files that hold it: the configuration, or the one that it names. */
 async function secretModes(configFile: string): Promise<DoctorFacts['secretModes']> {
   const text = await readFile(configFile, 'utf8').catch(() => '');
-  const named = /["']?clusterSecretFile["']?\s*:\s*["']?([^"',}\n#]*[^"',}\n#\s])/.exec(text)?.[1];
-  const path = named === undefined ? configFile : resolve(dirname(resolve(configFile)), named);
+  const named = /["']?clusterSecretFile["']?\s*:\s*["']?([^"',}\n#]*)/.exec(text)?.[1]?.trim() ?? '';
+  const path = named === '' ? configFile : resolve(dirname(resolve(configFile)), named);
   const found = await stat(path).catch(() => null);
   return found === null ? [] : [{ path, mode: found.mode & 0o777 }];
 }

@@ -4,12 +4,20 @@
 
 const words = '(?:now|today|tomorrow|yesterday)';
 /** What may stand beside such a word: a time, a zone, a word for one. */
-const beside = '(?:[-+:.\\d]+|allballs|zulu|utc|gmt|z|am|pm|[a-z]+/[a-z_]+|[a-z]{1,3}t)';
-// The scanner takes any sign as a separator.
-const pattern = new RegExp(
-  `^[\\s"'\\[({,]*(?:${beside}[\\s,]+)*${words}(?:[\\s,]+${beside})*[\\s"'\\])},]*$`,
-  'i',
-);
+const beside = /^(?:[-+:.\d]+|allballs|zulu|utc|z|am|pm|[a-z]+\/[a-z_]+|[a-z]{1,3}t)$/i;
+const clock = new RegExp(`^${words}$`, 'i');
+
+/** A word of the clock, and nothing but such words beside it. The scanner takes any sign as a separator. */
+function isClockAmongTimes(text: string): boolean {
+  const bare = text.replace(/^[\s"'[({,]+/, '');
+  let end = bare.length;
+  while (end > 0 && /[\s"'\])},]/.test(bare[end - 1]!)) end -= 1;
+  const parts = bare.slice(0, end).split(/[\s,]+/);
+  return (
+    parts.filter((part) => clock.test(part)).length === 1 &&
+    parts.every((part) => clock.test(part) || beside.test(part))
+  );
+}
 
 /** A range, or several, whose bounds are times. */
 const bound = `(?:[-+:."\\dtz\\s]|infinity|${words})*`;
@@ -19,7 +27,7 @@ const oneOfSeveral = new RegExp(`^[\\s"]*[[({](?:.*[[({,])?[\\s"]*${words}[\\s"]
 
 /** For literals whose type is not known: only what has no other sense worth the risk. */
 export function isRelativeTime(text: string): boolean {
-  return text.length < 256 && (pattern.test(text) || (mentionsClock(text) && range.test(text)));
+  return text.length < 256 && (isClockAmongTimes(text) || (mentionsClock(text) && range.test(text)));
 }
 
 /** For literals of a type that may have times in it. */

@@ -1,6 +1,7 @@
 /**
  * What changes a session beyond its transaction: the executor looks for it in the text of each request, to give it back to a session that it opens again. So it must stand there, and not in a definition (a function, a view, a default) that a request may use.
  */
+import { withoutComments } from '../../pgwire/comments.ts';
 import type { ParsedStatement } from '../parser.ts';
 
 const rule = 'what a definition does to a session';
@@ -40,7 +41,6 @@ export function effectOfCall({ kind }: ParsedStatement, name: string): SessionEf
   return { message: `${name} in a definition`, hint, rule };
 }
 
-const comment = /\/\*[\s\S]*?\*\/|--[^\n\r]*/g;
 const begins = String.raw`(?:^|;|>>|\b(?:begin|then|else|loop)\b|\bexecute\s+(?:format\s*\(\s*)?e?'|\bexecute\s+(?:format\s*\(\s*)?\$\w*\$)\s*`;
 const words = String.raw`(?:set\s+(?!local\b|transaction\b|constraints\b)|reset\s|listen\s|unlisten\b|prepare\s|deallocate\s|discard\s)`;
 const statement = new RegExp(begins + words, 'i');
@@ -48,7 +48,7 @@ const lock = /\bpg_try_advisory_lock(?:_shared)?\b/i;
 
 /** Of a body that is a string. */
 export function effectOfBody(body: string): SessionEffect | undefined {
-  const bare = body.replaceAll(comment, ' ');
+  const bare = withoutComments(body);
   const found = lock.exec(bare) ?? statement.exec(bare);
   if (found === null) return undefined;
   return {

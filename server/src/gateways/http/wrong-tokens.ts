@@ -50,7 +50,7 @@ export class WrongTokens {
 /** Of IPv6 its first 64 bits: whoever has one such address has all of them. */
 function networkOf(address: string | undefined): string {
   if (address === undefined) return '?';
-  const plain = address.replace(/^::ffff:/i, '').replace(/%.*$/, '');
+  const [plain = ''] = address.replace(/^::ffff:/i, '').split('%', 1);
   if (!plain.includes(':')) return plain;
   const [head = '', tail] = plain.split('::');
   const front = head === '' ? [] : head.split(':');

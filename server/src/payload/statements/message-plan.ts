@@ -47,8 +47,9 @@ export function planRequest(bytes: Uint8Array, context: PlanContext): RequestPla
 
 function planMessages(messages: readonly Buffer[], context: PlanContext): RequestPlan | PlanRefusal {
   const planner = new MessagePlanner(context);
+  const mayCopy = countEnds(messages) > 0;
   for (const [index, message] of messages.entries()) {
-    const refusal = planner.take(message, index === messages.length - 1, countEnds(messages) > 0);
+    const refusal = planner.take(message, index === messages.length - 1, mayCopy);
     if (refusal !== null) return refusal;
   }
   return planner.end(messages);

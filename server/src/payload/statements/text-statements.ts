@@ -1,4 +1,5 @@
 /** The statements of a text with their places, and what each means for the application pointer. Pure. */
+import { withoutComments } from '../../pgwire/comments.ts';
 import { isSpace, isWordByte } from '../../pgwire/sql-bytes.ts';
 import type { StatementKind } from '../../pgwire/statement-kinds.ts';
 import { StatementReader } from '../../pgwire/statement-reader.ts';
@@ -42,12 +43,22 @@ function isFunction(found: readonly TextStatement[], text: Buffer): boolean {
   if (!/^\s*end\s*$/i.test(text.toString('latin1', last.start, last.end))) return false;
   let head = text.toString('latin1', first.start, first.end);
   if (/--|\/\*|[\\$]/.test(head)) return false;
-  head = head.replaceAll(/'[^']*'|"[^"]*"/g, ' x ');
-  for (let bare = ''; bare !== head; ) {
-    bare = head;
-    head = head.replaceAll(/\([^()]*\)/g, ' x ');
-  }
+  head = withoutParentheses(head.replaceAll(/'[^']*'|"[^"]*"/g, ' x '));
   return /^\s*create\s+(?:or\s+replace\s+)?(?:function|procedure)\s[^()]*\sbegin\s+atomic\s/i.test(head);
+}
+
+/** With a word for each pair of them; as it was where they do not fit. */
+function withoutParentheses(text: string): string {
+  const parts: string[] = [];
+  let from = 0;
+  let depth = 0;
+  for (const { 0: sign, index } of text.matchAll(/[()]/g)) {
+    if (sign === '(' && depth === 0) parts.push(text.slice(from, index), ' x ');
+    depth += sign === '(' ? 1 : -1;
+    if (depth < 0) return text;
+    if (depth === 0) from = index + 1;
+  }
+  return depth === 0 ? parts.join('') + text.slice(from) : text;
 }
 
 function joined(found: readonly TextStatement[]): TextStatement {
@@ -89,7 +100,7 @@ function changes(word: string, text: string): boolean {
   if (word === 'set' && /^[\s;]*set\s+(?:transaction|constraints)\b(?!\s*\.)/i.test(text)) return false;
   if (stateWords.has(word)) return true;
   // With comments in it, too: they may stand between the words, or be a string's.
-  const bare = text.replaceAll(/\/\*[\s\S]*?\*\/|--[^\n\r]*/g, ' ');
+  const bare = withoutComments(text);
   return [text, bare].some((each) => /set_config|advisory|\bwith\s+hold\b/i.test(each));
 }
 

@@ -19,6 +19,7 @@ export interface RecoveryTrackerOptions {
 
 const logEveryMs = 1000;
 const reasonCharsMax = 500;
+const beforeLastWords = 'Its last words:';
 
 export class RecoveryTracker {
   private readonly options: RecoveryTrackerOptions;
@@ -100,7 +101,8 @@ export class RecoveryTracker {
     if (this.progress === null) return;
     // PostgreSQL's own words come on lines of their own: they are in the log.
     const [first = ''] = reason.split('\n', 1);
-    const text = first.replace(/\s*(Its last words:)?$/, '').slice(0, reasonCharsMax);
+    const said = first.endsWith(beforeLastWords) ? first.slice(0, -beforeLastWords.length) : first;
+    const text = said.trimEnd().slice(0, reasonCharsMax);
     this.failure = { reason: text, source, atMs: this.options.nowMs() };
     // Nothing is coming in until the next attempt.
     if (this.progress.phase === 'copying') this.progress = { ...this.progress, percent: null };

@@ -169,7 +169,8 @@ async function claim(options: BackupDirectoryOptions): Promise<ClaimOutcome> {
 /** What this replica has left, in an earlier life, and what others did that have not come back for long. */
 async function removeStray({ directory, group, replica, wallMs }: BackupDirectoryOptions): Promise<void> {
   for (const name of await readdir(directory)) {
-    const whole = name.replace(/(\.partial)+$/, '');
+    let whole = name;
+    while (whole.endsWith('.partial')) whole = whole.slice(0, -'.partial'.length);
     if (whole === name || !isBackupOf(group, whole)) continue;
     const path = join(directory, name);
     const isOwn = whole.split('.')[2] === replica;

@@ -71,7 +71,7 @@ export function classOf(path: string): FileClass {
 const initFork = /^(\d+)_init(?:\.\d+)?$/;
 const fork = /^(\d+)(?:_(?:fsm|vm))?(?:\.\d+)?$/;
 /** Files of sessions, and caches that are made anew. */
-const passing = /^(?:pgsql_tmp.*|t\d+_\d+.*|pg_internal\.init.*|pg_control)$/;
+const passing = /^(?:pgsql_tmp|t\d+_\d|pg_internal\.init|pg_control$)/;
 
 /** Of all files of a directory with relations, those that belong to a copy. Of an unlogged relation only the fork that it begins with after a crash. */
 export function relationFilesToCopy(names: readonly string[]): string[] {

@@ -58,12 +58,12 @@ export type ConsistencyMention =
 const mentioned = /read_consistency|max_staleness/i;
 const changing = /\b(?:set|set_config|reset)\b/i;
 const perhapsAll = /\b(?:reset|discard)\s+all\b/i;
-const ending = /^\s*(?:commit|end|rollback|abort)(?:\s+(?:work|transaction))?\s*;?\s*$/i;
-const all = /^\s*(?:reset|discard)\s+all\s*;?\s*$/i;
+const ending = /^\s*(?:commit|end|rollback|abort)(?:\s+(?:work|transaction))?(?:\s*;)?\s*$/i;
+const all = /^\s*(?:reset|discard)\s+all(?:\s*;)?\s*$/i;
 const nameOf = String.raw`(?:barista\s*\.\s*"?|"barista"\s*\.\s*"?|"barista\.)(read_consistency|max_staleness)"?`;
 /** What PostgreSQL takes without quotes: words, and numbers without a unit. */
 const own = new RegExp(
-  String.raw`^\s*(?:set\s+(?:session\s+)?${nameOf}\s*(?:=|\s+to\s)\s*(?:'([^']*)'|([a-z_]\w*|\d+(?:\.\d+)?))|reset\s+${nameOf})\s*;?\s*$`,
+  String.raw`^\s*(?:set\s+(?:session\s+)?${nameOf}(?:\s*=|\s+to\s)\s*(?:'([^']*)'|([a-z_]\w*|\d+(?:\.\d+)?))|reset\s+${nameOf})(?:\s*;)?\s*$`,
   'i',
 );
 
@@ -117,7 +117,7 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000, 
 
 /** As PostgreSQL reads times: milliseconds without a unit. */
 function millisecondsOf(value: string): number | null {
-  const [, count = '', unit = 'ms'] = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)?\s*$/.exec(value) ?? [];
+  const [, count = '', unit = 'ms'] = /^\s*(\d+(?:\.\d+)?)(?:\s*(ms|s|min|h|d))?\s*$/.exec(value) ?? [];
   const ms = Number(count) * unitMs[unit]!;
   return count !== '' && ms >= 1 && Number.isFinite(ms) ? ms : null;
 }

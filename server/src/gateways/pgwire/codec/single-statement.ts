@@ -1,5 +1,5 @@
 /** The kind of a statement that stands alone, as in a Parse message. Pure. */
-import { isSpace, isWordByte, quote } from '../../../pgwire/sql-bytes.ts';
+import { isSpace, isWordByte, placeWithin, quote } from '../../../pgwire/sql-bytes.ts';
 import { type StatementKind, tellingWords } from '../../../pgwire/statement-kinds.ts';
 import { StatementReader, wordBytesMax } from '../../../pgwire/statement-reader.ts';
 import type { TextRules } from '../../../pgwire/text-rules.ts';
@@ -42,8 +42,7 @@ function readKind(bytes: Buffer, from: number, to: number, rules: TextRules): St
 function pushToString(reader: StatementReader, bytes: Buffer, from: number, to: number): number {
   let at = from;
   for (;;) {
-    const found = bytes.indexOf(quote, at);
-    const end = found < 0 ? to : Math.min(found, to);
+    const end = placeWithin(bytes, quote, at, to);
     reader.push(bytes, at, end);
     if (end === to || !reader.isInComment) return end;
     reader.push(bytes, end, end + 1);

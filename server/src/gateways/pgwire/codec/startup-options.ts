@@ -34,6 +34,6 @@ function settingsIn(options: string): readonly (readonly [string, string])[] {
 
 /** Separated by blanks; a backslash takes the next character as it is. */
 function wordsOf(options: string): readonly string[] {
-  const found = options.match(/(?:\\[\s\S]|[^\s\\])+/g) ?? [];
-  return found.map((word) => word.replace(/\\([\s\S])/g, '$1'));
+  const found = options.match(/(?:\\[\s\S]?|[^\s\\])+/g) ?? [];
+  return found.map((word) => word.replace(/\\([\s\S]?)/g, '$1'));
 }

@@ -5,6 +5,7 @@
  * Invariant: `isKnown` is false from the moment at which the client was told that something succeeded which may have changed it, until PostgreSQL has said what it is.
  */
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { BindParameters } from '../../../pgwire/bind-parameters.ts';
 import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
 import { mentionIn } from '../codec/mentions.ts';
@@ -15,7 +16,8 @@ import { parseFrame } from './left-session.ts';
 import { emptySnapshot, type StateSnapshot } from './state-question.ts';
 import {
   customSettings,
-  customSettingsAmong,
+  customSettingNamed,
+  nameCharsMax,
   namesMax,
   preparesTelling,
   setsHidden,
@@ -49,8 +51,9 @@ export class SessionState {
   private readonly parameterNames = new Set<string>();
   private readonly gatherer: FrameGatherer;
   private readonly parseBytesMax: number;
-  /** A setting's name may be among the parameters. */
+  /** A setting's name may be among the parameters: those of the Bind message that comes. */
   private readsParameters = false;
+  private parameters: BindParameters | null = null;
   /** It may have custom settings whose names are not known. */
   private hasHidden = false;
   /** Statements of which each execution may change what the session has; null: all of them. */
@@ -186,10 +189,13 @@ export class SessionState {
     this.parameterNames.clear();
   }
 
-  private noteParameters(text: string): void {
-    const names = customSettingsAmong(text).filter((name) => !this.settingNames.has(name));
-    for (const name of names) if (this.parameterNames.size < namesMax) this.parameterNames.add(name);
-    this.note(names);
+  private newParameters(): BindParameters {
+    return new BindParameters(nameCharsMax, (parameter) => {
+      const name = customSettingNamed(parameter);
+      if (name === null || this.settingNames.has(name)) return;
+      if (this.parameterNames.size < namesMax) this.parameterNames.add(name);
+      this.note([name]);
+    });
   }
 
   private note(names: readonly string[]): void {
@@ -224,7 +230,8 @@ export class SessionState {
       const { statement, whole } = readBindNames(chunk, part.payload, part.end);
       if (!whole || this.tellingStatements?.has(statement) !== false) this.mayHaveChanged = true;
     }
-    if (this.readsParameters) this.noteParameters(this.textOf(part, chunk));
+    if (part.first) this.parameters = this.readsParameters ? this.newParameters() : null;
+    this.parameters?.push(chunk, part.payload, part.end);
   }
 
   private sentClose(part: FrameSplitter, chunk: Buffer, position: number): void {

@@ -4,14 +4,12 @@
  * Pure, and no parser: what it finds is asked of PostgreSQL, so that finding too much costs a question. What it misses (a function that sets something) is found when the session is idle for a while.
  */
 
-/**
- * The beginning of a statement: of the text, of that in a Parse (behind its name) or in a Query behind another message, behind another statement or a comment. Bounded: what a look costs is proportional to
- * the text, whatever that is.
- */
-const start = String.raw`(?:^|;|\*\/|\0(?:Q[\s\S]{4})?|[\n\r](?<=--[^\n\r]{0,1000}[\n\r]))\s{0,100}`;
+/** A SET of more than the transaction, and the like, behind the beginning of a statement. */
+const tellingStatement =
+  /\s{0,100}(?:set(?![\w$])(?!\s+(?:local|transaction|constraints)\b(?!\s*\.))|(?:reset|discard|prepare|deallocate|listen|unlisten)\b)/iy;
+/** Anywhere. */
 const telling = new RegExp(
   [
-    String.raw`${start}(?:set(?![\w$])(?!\s+(?:local|transaction|constraints)\b(?!\s*\.))|(?:reset|discard|prepare|deallocate|listen|unlisten)\b)`,
     String.raw`set_config(?!\s*\([^()]*,\s*true\s*\))`,
     'advisory',
     'pg_temp',
@@ -22,17 +20,38 @@ const telling = new RegExp(
 );
 
 export function tellsOfState(text: string): boolean {
-  return telling.test(text);
+  return telling.test(text) || someStatement(text, tellingStatement);
+}
+
+/** Where a statement may begin: behind another one, behind a comment, in a Parse (behind its name), in a Query behind another message. */
+const beginning = /;|\*\/|\0(?:Q[\s\S]{4})?|--|[\n\r]/g;
+
+/** Whether a statement of the text begins as `form`, which is sticky. A line end counts as the beginning of one only behind a comment that it ends. */
+function someStatement(text: string, form: RegExp): boolean {
+  const begins = (at: number): boolean => {
+    form.lastIndex = at;
+    return form.test(text);
+  };
+  if (begins(0)) return true;
+  let isInComment = false;
+  for (const { 0: sign, index } of text.matchAll(beginning)) {
+    const endsLine = sign === '\n' || sign === '\r';
+    if (sign === '--') isInComment = true;
+    else if ((!endsLine || isInComment) && begins(index + sign.length)) return true;
+    if (sign.startsWith('\0Q') && begins(index + 1)) return true;
+    if (endsLine) isInComment = false;
+  }
+  return false;
 }
 
 /** So many of custom settings are asked for. */
 export const namesMax = 100;
-const nameCharsMax = 128;
+export const nameCharsMax = 128;
 
 /** A SET of a name with a dot, or a string that may be such a name. */
 const named =
   /\bset(?:\s+session)?(?:\s+"?|")([a-z_][\w$]*"?(?:\s*\.\s*"?[\w$]+"?)+)\s*(?:=|to\b)|'([a-z_][\w$]*(?:\.[\w$]+)+)'/gi;
-const anyName = /[a-z_][\w$]*(?:\.[a-z_][\w$]*)+/gi;
+const wholeName = /^[a-z_][\w$]*(?:\.[a-z_][\w$]*)+$/i;
 
 /** Custom settings that a text names. */
 export function customSettings(text: string): readonly string[] {
@@ -42,20 +61,21 @@ export function customSettings(text: string): readonly string[] {
   return found.filter(({ length }) => length <= nameCharsMax);
 }
 
-/** A name that is not found so: with letters that are not ASCII, or comments within; or one that is computed. */
-const hidden = new RegExp(
+/** A name that is not found so: with letters that are not ASCII, or comments within; or one that is computed. Bytes from 128 on are letters, also that which JavaScript takes for a blank. */
+const hiddenStatement = new RegExp(
   [
-    String.raw`${start}set\s+(?:session\s+)?["\w$.]*[\u0080-\u00ff]["\w$\u0080-\u00ff]*\s*\.`,
-    String.raw`${start}set\s+(?:session\s+)?["\w$]+\s*\.[\s"\w$.]*[\u0080-\u00ff]`,
-    String.raw`${start}set(?![\w$])(?=[^=;']{0,200}(?:\/\*|--))(?=[^=;']{0,200}\.)`,
-    String.raw`set_config(?!\s*\([^()]*,\s*true\s*\))(?!\s*\(\s*(?:'[\w$.]*'|\$\d+)(?:::[\w.\s"]{0,40})?\s*,)`,
+    String.raw`[ \t-\r]{0,100}set[ \t-\r]+(?:session[ \t-\r]+)?["\w$.]*[\u0080-\u00ff]["\w$\u0080-\u00ff]*[ \t-\r]*\.`,
+    String.raw`[ \t-\r]{0,100}set[ \t-\r]+(?:session[ \t-\r]+)?["\w$]+[ \t-\r]*\.[ \t-\r"\w$.]{0,200}[\u0080-\u00ff]`,
+    String.raw`\s{0,100}set(?![\w$])(?=[^=;']{0,200}(?:\/\*|--))(?=[^=;']{0,200}\.)`,
   ].join('|'),
-  'i',
+  'iy',
 );
+const hiddenConfig =
+  /set_config(?!\s*\([^()]*,\s*true\s*\))(?!\s*\(\s*(?:'[\w$.]*'|\$\d+)(?:::[\w.\s"]{0,40}|\s*),)/i;
 
 /** A text may set a custom setting whose name is not among those that `customSettings` finds, nor among parameters. */
 export function setsHidden(text: string): boolean {
-  return hidden.test(text);
+  return hiddenConfig.test(text) || someStatement(text, hiddenStatement);
 }
 
 /** A text that prepares what tells of state whenever it is executed. */
@@ -73,8 +93,7 @@ export function setsUnnamed(text: string): boolean {
   return setsHidden(text) || /set_config(?!\s*\(\s*'[^']*'\s*,)/i.test(text);
 }
 
-/** The same among the parameters of a statement. */
-export function customSettingsAmong(parameters: string): readonly string[] {
-  const found = parameters.match(anyName) ?? [];
-  return found.filter(({ length }) => length <= nameCharsMax).map((name) => name.toLowerCase());
+/** A custom setting, if a parameter of a statement may be the name of one. */
+export function customSettingNamed(parameter: string): string | null {
+  return parameter.length <= nameCharsMax && wholeName.test(parameter) ? parameter.toLowerCase() : null;
 }

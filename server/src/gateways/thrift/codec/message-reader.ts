@@ -6,6 +6,7 @@
 import { BrokenMessage, MessageScanner, type ScanBounds, version } from './message-scanner.ts';
 
 const lengthBytes = 4;
+const looseMax = 256;
 
 export class MessageReader {
   /** Null: nothing has come yet. */
@@ -13,6 +14,8 @@ export class MessageReader {
   /** May be made wider in between. */
   bounds: ScanBounds;
   private parts: Buffer[] = [];
+  /** Of them, at the end, that are as they came. */
+  private loose = 0;
   private held = 0;
   private scanner: MessageScanner | null = null;
   private frameLeft = 0;
@@ -84,13 +87,17 @@ export class MessageReader {
     if (part.length === 0) return;
     this.parts.push(part);
     this.held += part.length;
-    // A message that comes byte by byte does not cost an object for each of them.
-    if (this.parts.length > 256) this.parts = [Buffer.concat(this.parts)];
+    this.loose += 1;
+    // A message that comes byte by byte does not cost an object for each of them. Each byte is copied once.
+    if (this.loose < looseMax) return;
+    this.parts.push(Buffer.concat(this.parts.splice(-looseMax)));
+    this.loose = 0;
   }
 
   private taken(): Buffer {
     const message = this.parts.length === 1 ? (this.parts[0] ?? Buffer.alloc(0)) : Buffer.concat(this.parts);
     this.parts = [];
+    this.loose = 0;
     this.held = 0;
     this.scanner = null;
     return message;

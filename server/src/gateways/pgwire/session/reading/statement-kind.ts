@@ -11,11 +11,11 @@ export type StatementKind = 'beginsRepeatable' | 'query' | 'within' | null;
 
 const mode = String.raw`(?:isolation\s+level\s+repeatable\s+read|read\s+only|(?:not\s+)?deferrable)`;
 const begins = new RegExp(
-  String.raw`^\s*(?:begin(?:\s+(?:work|transaction))?|start\s+transaction)\s+${mode}(?:[\s,]+${mode})*\s*;?\s*$`,
+  String.raw`^\s*(?:begin(?:\s+(?:work|transaction))?|start\s+transaction)\s+${mode}(?:[\s,]+${mode})*(?:\s*;)?\s*$`,
   'i',
 );
 /** One statement: a semicolon within a literal is not told from one between two. */
-const single = /^\s*(\w+)\b[^;]*;?\s*$/;
+const single = /^\s*(\w+)(?:[^\w;][^;]*)?(?:;\s*)?$/;
 const queries: ReadonlySet<string> = new Set(['select', 'with', 'values', 'table']);
 const others: ReadonlySet<string> = new Set([
   'declare',
