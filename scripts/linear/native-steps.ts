@@ -59,11 +59,12 @@ function count(
 function countExpressions(): void {
   // oxlint-disable-next-line typescript/unbound-method -- it is called with the expression as `this`
   const plain = RegExp.prototype.exec;
-  RegExp.prototype.exec = function (text) {
+  const counting: typeof plain = function (text) {
     const { lastIndex } = this;
     const found = plain.call(this, text);
     if (found !== null) steps += found.index + found[0].length - lastIndex + 1;
     else steps += this.sticky ? 1 : text.length - (this.global ? lastIndex : 0);
     return found;
   };
+  Object.defineProperty(RegExp.prototype, 'exec', { value: counting, configurable: true, writable: true });
 }

@@ -320,9 +320,9 @@ export const readers: Readonly<Record<string, Feed>> = {
   'payload/statements/text-statements.ts statementsOf': (bytes) => {
     // Of a request, which has a bound.
     const value = bytes.toString('latin1', 0, 2 ** 20);
-    const function_ = (parameters: string, body: string): string =>
+    const define = (parameters: string, body: string): string =>
       `create function f(${parameters}) returns int begin atomic ${body}; end`;
-    for (const each of [value, function_(value, 'select 1'), function_('', value)])
+    for (const each of [value, define(value, 'select 1'), define('', value)])
       statementsOf(Buffer.from(each, 'latin1'), usualRules);
   },
   'payload/statements/message-plan.ts planRequest': (bytes) => {
