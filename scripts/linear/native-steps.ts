@@ -59,7 +59,7 @@ function count(
 function countExpressions(): void {
   // oxlint-disable-next-line typescript/unbound-method -- it is called with the expression as `this`
   const plain = RegExp.prototype.exec;
-  const counting: typeof plain = function (text) {
+  const counting = function (this: RegExp, text: string): RegExpExecArray | null {
     const { lastIndex } = this;
     const found = plain.call(this, text);
     if (found !== null) steps += found.index + found[0].length - lastIndex + 1;
