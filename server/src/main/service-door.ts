@@ -47,6 +47,7 @@ export function createServiceDoor(whyNot: () => string): ServiceDoor {
     barrier: (generation) => behind?.barrier(generation) ?? Promise.resolve(false),
     openTransactions: (pids, generation) =>
       behind?.openTransactions(pids, generation) ?? Promise.resolve(new Map()),
+    cancel: (pid, generation) => behind?.cancel(pid, generation) ?? Promise.resolve('done'),
     outcomeOf: (transaction, waitMs) => behind?.outcomeOf(transaction, waitMs) ?? Promise.resolve('unknown'),
     outcomeOfRequest: (request, leadership, waitMs) =>
       behind?.outcomeOfRequest(request, leadership, waitMs) ?? Promise.resolve({ code: 'unknown' }),

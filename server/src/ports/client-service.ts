@@ -90,6 +90,11 @@ export interface ClientService {
     pids: readonly number[],
     generation: number,
   ): Promise<ReadonlyMap<number, OpenTransaction>>;
+  /**
+   * Has PostgreSQL cancel what this backend executes, unless that is at the end of its transaction: a cancel there would end the wait of a commit that is not chosen. `committing`: nothing was cancelled.
+   * Never rejects.
+   */
+  cancel(pid: number, generation: number): Promise<'done' | 'committing'>;
   /** What became of it, as the log and this replica's PostgreSQL have it. Waits up to `waitMs` for another leadership to begin, and for its beginning to be replayed here. Never rejects. */
   outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome>;
   /** The same for a transaction that has a name: `leadership` is that of the session in which it was being decided. Never rejects. */

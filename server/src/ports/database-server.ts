@@ -100,6 +100,8 @@ export interface PrimaryDatabase {
   barrier(): Promise<Lsn>;
   /** Full ids of the transactions that these backends have open. @throws Error */
   openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>>;
+  /** Cancels what this backend executes. `committing`: it makes a commit durable or waits for its standby, and was not cancelled. @throws Error */
+  cancel(pid: number): Promise<'done' | 'committing'>;
 }
 
 /**

@@ -345,6 +345,7 @@ export class SteppedPostgres {
       openStream: (from, handlers) => this.whileUp(() => this.open(from, handlers)),
       barrier: () => this.whileUp(() => this.lsn(this.visible)),
       openTransactions: () => Promise.resolve(new Map()),
+      cancel: () => Promise.resolve('done'),
     };
   }
 

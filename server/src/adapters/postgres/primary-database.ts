@@ -108,7 +108,28 @@ class Primary implements PrimaryDatabase {
     const { rows } = await client.query<{ pid: number; xid: string }>(openTransactionsSql, [pids]);
     return new Map(rows.map(({ pid, xid }) => [pid, BigInt(xid)]));
   }
+
+  async cancel(pid: number): Promise<'done' | 'committing'> {
+    return cancelUnlessCommitting(await clientOf(this.run), pid);
+  }
 }
+
+/** For tests of a gateway that have a PostgreSQL and no replica, too. @throws Error */
+export async function cancelUnlessCommitting(
+  client: Pick<Client, 'query'>,
+  pid: number,
+): Promise<'done' | 'committing'> {
+  const { rows } = await client.query<{ commits: boolean }>(cancelSql, [pid]);
+  return rows[0]?.commits === true ? 'committing' : 'done';
+}
+
+/** Looks and cancels in one query, some microseconds apart. A flush of WAL has other names before PostgreSQL 17; a statement that has to flush in its midst is taken for one that commits. */
+const cancelSql = `
+SELECT commits, CASE WHEN NOT commits THEN pg_catalog.pg_cancel_backend(pid) END
+FROM (SELECT pid, COALESCE(pg_catalog.lower(wait_event)
+                             OPERATOR(pg_catalog.=) ANY ('{syncrep,walsync,walwrite,walwritelock}'::pg_catalog.text[]), false) AS commits
+      FROM pg_catalog.pg_stat_activity
+      WHERE pid OPERATOR(pg_catalog.=) $1::pg_catalog.int4 OFFSET 0) AS found`;
 
 /** backend_xid has 32 bits: the newest id with these bits that has been given out. */
 const openTransactionsSql = `

@@ -198,16 +198,6 @@ describe('the wait of a COMMIT that is ended early', () => {
 
   it.each<[string, (writer: Client) => Promise<unknown>]>([
     [
-      'a CancelRequest',
-      (writer) =>
-        new Promise((resolve) => {
-          const socket = connect(gateway.connection.port, '127.0.0.1', () =>
-            socket.end(cancelPacket(keyOf(writer))),
-          );
-          socket.on('close', resolve).resume();
-        }),
-    ],
-    [
       'pg_cancel_backend',
       (writer) => pg.superuser.query('SELECT pg_cancel_backend($1)', [keyOf(writer).processID]),
     ],
@@ -258,6 +248,35 @@ describe('a CancelRequest', () => {
       expect((await reader.query('SELECT pg_sleep(0.01), 1 AS one')).rows).toHaveLength(1);
     }
     await log.end();
+  });
+
+  it.each<[string, string[], string]>([
+    ['an autocommitted change', [], insert],
+    ['a COMMIT', ['BEGIN', insert], 'COMMIT'],
+    ['a PREPARE TRANSACTION', ['BEGIN', insert], "PREPARE TRANSACTION 'cancelled'"],
+  ])('does not end the wait of %s', async (_, before, last) => {
+    const writer = await gateway.client();
+    for (const sql of before) await writer.query(sql);
+    letCommitsGo = await holdCommits(pg);
+    const done = writer.query(last);
+    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await cancel(writer);
+    expect(await waitingCommits(pg)).toBe(1);
+    expect(await keys(pg)).toEqual([]);
+    await letCommitsGo();
+    await done;
+    if (last.startsWith('PREPARE')) await writer.query("ROLLBACK PREPARED 'cancelled'");
+    await writer.end();
+  });
+
+  it('reaches a statement ahead of a COMMIT that was sent with it', async () => {
+    const writer = await gateway.client();
+    await writer.query('BEGIN');
+    const cancelled = failure(writer.query(`${insert}; SELECT pg_sleep(20); COMMIT`));
+    await expect.poll(() => sleeping(pg)).toBe(1);
+    await cancel(writer);
+    expect((await cancelled).code).toBe('57014');
+    await writer.end();
   });
 
   it('with another key does nothing', async () => {

@@ -222,6 +222,16 @@ export class ReplicaService implements ClientService {
     }
   }
 
+  async cancel(pid: number, generation: number): Promise<'done' | 'committing'> {
+    const primary = this.options.primary();
+    if (!this.holds(generation) || primary === null) return 'done';
+    try {
+      return await primary.cancel(pid);
+    } catch {
+      return 'done';
+    }
+  }
+
   outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome> {
     return this.options.outcomes.ofTransaction(transaction, waitMs);
   }

@@ -1,8 +1,7 @@
 /**
  * Brings CancelRequests to the session that they mean, which is found by the key that PostgreSQL gave to its client.
  *
- * A cancel reaches PostgreSQL only while the session is owed an answer. That it may end the wait of a COMMIT is not prevented here: the answers of all sessions are held back
- * then (ClientService.mayAnswer). Whoever asked is told when it is delivered: as with PostgreSQL, its connection ends no sooner, so that a cancel which was waited for strikes nothing
+ * A cancel reaches PostgreSQL only while the session is owed an answer, and at a leader not while it commits (cancel-session.ts). Whoever asked is told when it is delivered: as with PostgreSQL, its connection ends no sooner, so that a cancel which was waited for strikes nothing
  * that is asked afterwards. Bounded: so many deliveries at the same time; cancels beyond that are dropped, as PostgreSQL does not answer for them either.
  */
 import { connect, type Socket } from 'node:net';
@@ -10,7 +9,8 @@ import { cancelForBackend, cancelForLeader } from '../codec/startup.ts';
 import { askForTls } from '../tls/connect-tls.ts';
 
 interface Target {
-  readonly socketPath: string;
+  /** The socket of its PostgreSQL, or another way to cancel. */
+  readonly way: string | (() => Promise<void>);
   readonly isOwed: () => boolean;
 }
 
@@ -72,7 +72,15 @@ export class CancelRegistry {
     const target = this.targets.get(key.toString('hex'));
     if (target === undefined) return null;
     if (!target.isOwed()) return Promise.resolve();
-    return this.deliver({ path: target.socketPath }, cancelForBackend(key));
+    const { way } = target;
+    return typeof way === 'string' ? this.deliver({ path: way }, cancelForBackend(key)) : this.call(way);
+  }
+
+  private async call(way: () => Promise<void>): Promise<void> {
+    if (this.underWay >= this.underWayMax) return;
+    this.underWay += 1;
+    await way();
+    this.underWay -= 1;
   }
 
   /** The key of a client that may have moved: it is a client of ours by another key then. Returns the way to remove it. */

@@ -114,7 +114,7 @@ function openReadingSession(
     onKey: (given) => {
       key = given;
       forgetKey = front.cancels.add(given, {
-        socketPath: door.socketPath,
+        way: door.socketPath,
         isOwed: () => session.onCancelRequest(),
       });
     },

@@ -26,6 +26,7 @@ import type { LeftSession } from '../kept/left-session.ts';
 import type { Turns } from '../kept/turns.ts';
 import type { Admission, Applicant, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
+import { cancelSession } from './cancel-session.ts';
 import type { CancelRegistry } from './cancel-registry.ts';
 import type { ToldErrors } from './told-errors.ts';
 import type { VouchedLinks } from './vouched-links.ts';
@@ -133,7 +134,10 @@ export function openSession(
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
     onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (key) => {
-      forgetKey = front.cancels.add(key, { socketPath, isOwed: () => session.tracker.outstanding });
+      forgetKey = front.cancels.add(key, {
+        way: () => cancelSession(session, front.service, generation),
+        isOwed: () => session.tracker.outstanding,
+      });
     },
     onLeft:
       guest.onLeft === null

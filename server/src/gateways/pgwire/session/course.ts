@@ -18,6 +18,8 @@ export class Course {
   /** The block was begun in a message that has ended, and may have failed: then there is none. */
   private mayBeNone = false;
   private beginsHere = false;
+  /** All of the statements end a transaction by committing or preparing it, and nothing else. */
+  private statements: 'none' | 'commits' | 'others' = 'none';
   private ended: 'nothing' | 'rolledBack' | 'one' | 'several' = 'nothing';
 
   /** Nothing is under way; the session is in a transaction block or not. */
@@ -26,9 +28,16 @@ export class Course {
     this.mayBeNone = false;
     this.beginsHere = false;
     this.ended = 'nothing';
+    this.statements = 'none';
+  }
+
+  get onlyCommits(): boolean {
+    return this.statements === 'commits';
   }
 
   statement(kind: StatementKind): void {
+    const commits = kind === 'commit' || kind === 'commitChain' || kind === 'prepare';
+    this.statements = commits && this.statements !== 'others' ? 'commits' : 'others';
     switch (kind) {
       case 'setting':
         return;

@@ -27,6 +27,8 @@ const lackParameters: ReadonlySet<StatementKind> = new Set([
   'setting',
 ]);
 
+const commitPrepared = /^\s*commit\s+prepared\b/i;
+
 /** The zero-terminated SQL of a Query message, in a chunk that the client has sent. */
 interface TextView {
   readonly chunk: Buffer;
@@ -78,6 +80,12 @@ export class RequestTracker {
   get verdict(): Verdict {
     this.followLone();
     return this.course.verdict;
+  }
+
+  /** What is under way is a COMMIT or PREPARE TRANSACTION by itself. */
+  get onlyCommits(): boolean {
+    this.followLone();
+    return this.course.onlyCommits || commitPrepared.test((this.loneText ?? '').slice(0, 200));
   }
 
   get endsTransaction(): boolean {

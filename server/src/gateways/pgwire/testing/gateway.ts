@@ -1,5 +1,6 @@
 /** A gateway before a test's PostgreSQL, and clients of it. */
 import { Client, type ClientConfig } from 'pg';
+import { cancelUnlessCommitting } from '../../../adapters/postgres/primary-database.ts';
 import { createLoginFinder } from '../../../adapters/postgres/find-login.ts';
 import type { PostgresDoor } from '../../../ports/client-service.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -83,5 +84,6 @@ export function serviceOf(pg: TestPostgres): MemoryClientService {
     );
     return new Map(rows.map(({ pid, xid }) => [pid, BigInt(xid)]));
   };
+  service.cancelBackend = (pid) => cancelUnlessCommitting(pg.superuser, pid);
   return service;
 }

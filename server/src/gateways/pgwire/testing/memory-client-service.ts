@@ -29,7 +29,13 @@ export interface MemoryClientService extends ClientService {
   /** Sessions that are distrusted now. */
   readonly distrusted: number;
   /** How often each was called. */
-  readonly calls: { mayAnswer: number; awaitAnswer: number; barrier: number; openTransactions: number };
+  readonly calls: {
+    mayAnswer: number;
+    awaitAnswer: number;
+    barrier: number;
+    openTransactions: number;
+    cancel: number;
+  };
   /** Open transactions that it has told of. */
   readonly told: OpenTransaction[];
   /** What it was asked for outcomes. */
@@ -38,6 +44,7 @@ export interface MemoryClientService extends ClientService {
   outcome: TransactionOutcome;
   requestOutcome: RequestOutcome;
   transactionsOf: (pids: readonly number[]) => Promise<ReadonlyMap<number, bigint>>;
+  cancelBackend: (pid: number) => Promise<'done' | 'committing'>;
   prepare: (database: string) => Promise<void>;
 }
 
@@ -79,12 +86,13 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
   }
 
   const memory: MemoryClientService = {
-    calls: { mayAnswer: 0, awaitAnswer: 0, barrier: 0, openTransactions: 0 },
+    calls: { mayAnswer: 0, awaitAnswer: 0, barrier: 0, openTransactions: 0, cancel: 0 },
     told: [],
     asked: [],
     outcome: 'unknown',
     requestOutcome: { code: 'unknown' },
     transactionsOf: () => Promise.resolve(new Map()),
+    cancelBackend: () => Promise.resolve('done'),
     prepare: () => Promise.resolve(),
     enter: () => () => undefined,
     get distrusted() {
@@ -143,6 +151,10 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
       const open = new Map([...found].map(([pid, xid]) => [pid, { leadership: ballot, xid }]));
       memory.told.push(...open.values());
       return open;
+    },
+    cancel(pid) {
+      memory.calls.cancel += 1;
+      return memory.cancelBackend(pid);
     },
     outcomeOf(transaction) {
       memory.asked.push(transaction);

@@ -151,6 +151,13 @@ export class ModelServer implements DatabaseServer {
           const open = pids.map((pid) => [pid, primary.sessions.get(pid)?.xid ?? null] as const);
           return new Map(open.filter((one): one is [number, bigint] => one[1] !== null));
         }),
+      cancel: (pid) =>
+        this.ask(() => {
+          const session = primary.sessions.get(pid);
+          if (session?.isWaiting === true) return 'committing';
+          session?.cancel();
+          return 'done';
+        }),
     };
   }
 

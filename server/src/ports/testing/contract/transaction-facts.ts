@@ -44,6 +44,21 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     expect(await primary.fixture.server.statusOf(xid)).toBe('committed');
   });
 
+  it('a commit that waits to be chosen is not cancelled', async () => {
+    const primary = await open();
+    const session = await primary.connect();
+    await session.put('a');
+    const commit = session.commit();
+    await until(primary.fixture.timers, async () => (await primary.fixture.waiting()).includes(session.pid));
+    await primary.untilReceived();
+    expect(await primary.primary.cancel(session.pid)).toBe('committing');
+    expect(await primary.fixture.waiting()).toContain(session.pid);
+    primary.choose();
+    await commit;
+    expect(await primary.primary.cancel(session.pid)).toBe('done');
+    expect(await primary.primary.cancel(999_999)).toBe('done');
+  });
+
   it('the transactions that sessions have open are told by their process ids', async () => {
     const primary = await open();
     primary.chooseAlways();

@@ -213,6 +213,7 @@ export function silentPrimary(
     openStream: () => Promise.resolve(silentStream),
     barrier: () => new Promise(() => undefined),
     openTransactions: () => Promise.resolve(new Map()),
+    cancel: () => Promise.resolve('done'),
     ...rest,
   };
 }
