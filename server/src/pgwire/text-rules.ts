@@ -9,7 +9,8 @@ export interface TextRules {
 
 export const usualRules: TextRules = { backslashEscapes: false, mixedBytes: false };
 
-const mixedEncodings: ReadonlySet<string> = new Set([
+/** PostgreSQL has them at clients only. */
+export const mixedEncodings: ReadonlySet<string> = new Set([
   'SJIS',
   'SHIFT_JIS_2004',
   'BIG5',

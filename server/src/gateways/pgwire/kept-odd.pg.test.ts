@@ -292,6 +292,22 @@ describe('a session that is not changed by a Query alone', () => {
     wire.close();
   });
 
+  it.each([
+    ['SJIS', "PREPARE p AS SELECT '\x95\x5c', $1::int", '\\95\\'],
+    ['BIG5', "PREPARE p AS SELECT '\xa5\x5c', $1::int", '\\a5\\'],
+    ['GBK', 'PREPARE p AS SELECT $a$\x81\x5c$a$, $1::int', '\\81\\'],
+    ['UTF8', "PREPARE p AS SELECT 'ö', $1::int", '\\c3\\b6'],
+  ])('has a statement of PREPARE that was sent alone, in %s', async (encoding, text, shown) => {
+    const wire = await connectWire({ ...follower.connection, user: 'open' });
+    await ask(wire, q(`SET client_encoding = '${encoding}'`));
+    const bytes = encoding === 'UTF8' ? Buffer.from(`${text}\0`) : Buffer.from(`${text}\0`, 'latin1');
+    await ask(wire, frame('Q', bytes));
+    await cut();
+    const answer = await ask(wire, q('EXECUTE p (7)'));
+    expect(answer[1]).toContain(shown);
+    wire.close();
+  });
+
   it('has statements of before that its client has changed the encoding', async () => {
     const wire = await connectWire({ ...follower.connection, user: 'open' });
     await ask(wire, send.parse('umlaut', "SELECT 'ö', $1::int"), send.sync);

@@ -6,7 +6,7 @@
 import { columnsOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { back } from '../../../pgwire/message-types.ts';
-import { rulesAfter, usualRules } from '../../../pgwire/text-rules.ts';
+import { mixedEncodings, usualRules } from '../../../pgwire/text-rules.ts';
 import { shapeOf } from '../../../pgwire/text-shape.ts';
 import type { OwnAnswer, OwnTaken } from './upstream-reader.ts';
 
@@ -47,13 +47,18 @@ export const emptySnapshot: StateSnapshot = {
 
 const own = 'barista_session_state';
 
+/** Where the client's encoding has characters with a byte below 128: the text as PostgreSQL itself reads it, whose encodings have none. */
+const serverText = `CASE WHEN pg_catalog.current_setting('client_encoding') IN (${[...mixedEncodings].map((name) => `'${name}'`).join()})
+      THEN pg_catalog.encode(pg_catalog.convert_to(statement, pg_catalog.getdatabaseencoding()), 'base64') END`;
+
 const question = `SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
   WHERE source = 'session' AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
 UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
 UNION ALL SELECT 'e', pg_catalog.current_setting('client_encoding'), NULL, NULL
 UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
-UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
+UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement,
+    CASE WHEN from_sql THEN ${serverText} ELSE parameter_types::pg_catalog.oid[]::pg_catalog.text END
   FROM pg_catalog.pg_prepared_statements
   WHERE name <> '${own}'
 UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
@@ -104,11 +109,9 @@ export class StateAnswer implements OwnAnswer {
   }
 }
 
-/** By whatever rules it was read; in the encoding in which PostgreSQL tells it. */
-function isOneStatement(text: string, encoding: string): boolean {
-  const bytes = Buffer.from(text, 'latin1');
-  const own = rulesAfter(usualRules, 'client_encoding', encoding);
-  return [own, { ...own, backslashEscapes: true }].every((rules) => {
+/** By whatever rules it was read. `bytes`: in an encoding without characters that have a byte below 128. */
+function isOneStatement(bytes: Buffer): boolean {
+  return [usualRules, { ...usualRules, backslashEscapes: true }].every((rules) => {
     const { statements, first, ends } = shapeOf(bytes, 0, bytes.length, rules);
     return statements === 1 && first === 'setting' && !ends;
   });
@@ -117,10 +120,12 @@ function isOneStatement(text: string, encoding: string): boolean {
 function snapshotOf(rows: readonly (string | null)[][]): StateSnapshot {
   const of = (kind: string): (readonly [string, string])[] =>
     rows.filter(([one]) => one === kind).map(([, name, value]) => [name ?? '', value ?? ''] as const);
-  const prepares = of('q').map(([, text]) => text);
+  const prepares = rows.filter(([kind]) => kind === 'q');
   // One that was sent together with other statements has the text of all of them.
   const encoding = of('e')[0]?.[0] ?? null;
-  const alone = prepares.filter((text) => isOneStatement(text, encoding ?? ''));
+  const alone = prepares.filter(([, , text, inServer]) =>
+    isOneStatement(inServer == null ? Buffer.from(text ?? '', 'latin1') : Buffer.from(inServer, 'base64')),
+  );
   const lost = of('t').map(([what]) => what);
   if (alone.length < prepares.length) lost.push('statements of PREPARE');
   return {
@@ -129,7 +134,7 @@ function snapshotOf(rows: readonly (string | null)[][]): StateSnapshot {
     authorization: of('a')[0]?.[0] ?? null,
     role: of('r')[0]?.[0] ?? null,
     channels: of('l').map(([name]) => name),
-    prepares: alone,
+    prepares: alone.map(([, , text]) => text ?? ''),
     parsed: new Map(
       rows
         .filter(([kind]) => kind === 'p')
