@@ -54,3 +54,12 @@ describe('the guide to an installation', () => {
     for (const line of head) expect(blocks.join('\n')).toContain(line);
   });
 });
+
+it('each psql line of the guide names as many hosts as ports, or one of either', () => {
+  const lines = [...guide.matchAll(/^psql "host=(\S+) port=(\S+) /gm)];
+  expect(lines.length).toBeGreaterThan(1);
+  for (const [line, hosts = '', ports = ''] of lines) {
+    const [hostCount, portCount] = [hosts, ports].map((list) => list.split(',').length);
+    expect([line, portCount === 1 || portCount === hostCount]).toEqual([line, true]);
+  }
+});

@@ -437,6 +437,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/statements/answer-ends.ts': 'endOfAnswer',
   'gateways/pgwire/statements/errors.ts': '*',
   'gateways/pgwire/tls/certificate-hash.ts': 'endpointOf',
+  'gateways/pgwire/tls/pace.ts': 'Pace',
   'gateways/pgwire/tls/tls-identity.ts': 'fingerprintOf',
   'gateways/thrift/codec/barista-api.ts': 'readCall applicationException',
   'gateways/thrift/codec/bytes-transport.ts': 'BytesTransport',

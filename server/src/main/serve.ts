@@ -23,6 +23,7 @@ import { type CertificateFiles, openCertificateFiles } from './certificate-files
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
 import { letHeapGrow } from './heap-growth.ts';
 import { operatorTokens } from './operator-tokens.ts';
+import { watchStandstill } from './standstill.ts';
 
 /** A replica that is asked to stop has ended by then. */
 export const stopMsMax = 10_000;
@@ -63,6 +64,7 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
   };
   const measures = (): Measures => started().measures();
   const metrics = createMetrics(() => served(started()).status(), { measures, build: buildInfo() });
+  const stopWatching = watchStandstill(logger, metrics.stoodStill);
   let trace: TraceFile | null = null;
   let certificates: CertificateFiles | null = null;
   let gateway: HttpGateway | null = null;
@@ -76,6 +78,7 @@ export async function serve(configFile: string, start: StartReplica): Promise<Ex
     // Last, so that it has what happened while stopping.
     await trace?.close();
     certificates?.close();
+    stopWatching();
     clearTimeout(timer);
   };
   /** The replica does not know what became of its events, nor what certificates are shown for it. */

@@ -31,6 +31,8 @@ export interface LogWrite {
 }
 
 export interface Metrics {
+  /** The main thread stood still for so long. */
+  readonly stoodStill: (standstill: { readonly ms: number }) => void;
   readonly latencies: LatencyObserver;
   buckets(): Promise<LatencyBuckets>;
   /** The text that Prometheus reads. */
@@ -228,7 +230,20 @@ export function createMetrics(look: () => ReplicaStatus, options: MetricsOptions
     'Groups of records that could not be written',
   );
 
+  const standstills = counter(
+    'barista_standstills_total',
+    'Times that the main thread stood still for a second or longer',
+  );
+  const standstillSeconds = counter(
+    'barista_standstill_seconds_total',
+    'Time that the main thread stood still, of those',
+  );
+
   return {
+    stoodStill({ ms }) {
+      standstills.inc();
+      standstillSeconds.inc(ms / 1000);
+    },
     latencies: {
       agreement: (ms) => agreements.observe(Math.max(0, ms) / 1000),
       logWrite: (write) => {
