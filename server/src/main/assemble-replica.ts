@@ -74,7 +74,7 @@ export interface ReplicaAdapters {
     sources: () => readonly ReplicaId[],
     logReaches: (slot: Slot) => boolean,
     ended: AbortSignal,
-  ) => Promise<void>;
+  ) => Promise<boolean>;
 }
 
 export interface ReplicaContext {
@@ -193,9 +193,12 @@ export function assembleReplica(
     logReaches,
     replace: async (loss, ended) => {
       verifyPoint.abandon();
-      await adapters.replace(loss, () => sources(loss), logReaches, ended);
-      health.onReplaced();
-      verification.databaseReplaced();
+      const isReplaced = await adapters.replace(loss, () => sources(loss), logReaches, ended);
+      if (isReplaced) {
+        health.onReplaced();
+        verification.databaseReplaced();
+      }
+      return isReplaced;
     },
     onAgreed: context.onAgreed,
     onStep: (step) => health.onStep(step),

@@ -149,7 +149,7 @@ export function replaceDatabase(
   sources: () => readonly ReplicaId[],
   logReaches: (slot: Slot) => boolean,
   ended: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   return replaceLost(
     {
       fetcher,
@@ -159,7 +159,7 @@ export function replaceDatabase(
       timers: systemClock,
       directory,
       onEvent,
-      receive: (channel, from, onProgress, signal) =>
+      receive: (channel, from, onProgress, signal, clear) =>
         receiveCopy({
           channel,
           from,
@@ -169,6 +169,7 @@ export function replaceDatabase(
           isOfUse: ({ slot }) => logReaches(slot),
           onProgress,
           signal,
+          clear,
         }),
     },
     loss,

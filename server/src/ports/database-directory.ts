@@ -33,6 +33,8 @@ export interface Loss {
   readonly reason: string;
   /** Found by a comparison: who had what the majority had. Left out: nobody was compared. */
   readonly equal?: readonly ReplicaId[];
+  /** Nothing says that the files are damaged, but no attempt brings up the database: what is here is kept in its place until another replica has begun to send a copy. */
+  readonly isPresumed?: boolean;
 }
 
 /** `foreign`: of another group's data. */

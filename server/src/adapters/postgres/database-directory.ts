@@ -20,7 +20,7 @@ import { syncPath, writeDurably } from '../file-system.ts';
 import { isMountPoint } from '../mount-point.ts';
 import type { PgBinaries } from './binaries.ts';
 import { initializeData } from './data-directory.ts';
-import { readDirectoryState, writeDirectoryState } from './directory-state.ts';
+import { DirectoryStateError, readDirectoryState, writeDirectoryState } from './directory-state.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
 import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
 import { setDatabaseAside, type SetAside } from './set-aside.ts';
@@ -76,7 +76,11 @@ export async function inspectDatabase(places: Places, cluster: string | null): P
     const whose = owner === '' ? 'does not say of which group' : `holds the data of another group (${owner})`;
     return { kind: 'foreign', reason: `${places.postgres} ${whose}` };
   }
-  const state = await readDirectoryState(places.postgres);
+  const state = await readDirectoryState(places.postgres).catch((error: unknown) => {
+    if (error instanceof DirectoryStateError && error.code === null) return error;
+    throw error;
+  });
+  if (state instanceof DirectoryStateError) return { kind: 'lost', reason: state.message };
   if (state !== null) return { kind: 'usable', state };
   return { kind: 'lost', reason: `${places.postgres} does not say what is in it (state.json is missing)` };
 }

@@ -14,6 +14,15 @@ export type { DirectoryState } from '../../ports/database-directory.ts';
 
 export class DirectoryStateError extends Error {
   override readonly name = 'DirectoryStateError';
+  /** Another version of Barista wrote it: it is not damaged, and no copy may take its place for that. */
+  readonly code: 'launchRefused' | null;
+  constructor(
+    message: string,
+    { isOfOtherVersion = false, cause }: { readonly isOfOtherVersion?: boolean; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.code = isOfOtherVersion ? 'launchRefused' : null;
+  }
 }
 
 const fileName = 'state.json';
@@ -68,8 +77,10 @@ export function decodeDirectoryState(text: string, source: string): DirectorySta
   const result = shape.safeParse(document);
   if (!result.success) {
     const [issue] = result.error.issues;
+    const version = z.object({ version: z.int() }).safeParse(document).data?.version ?? formatVersion;
     throw new DirectoryStateError(
       `${source} cannot be understood: ${issue?.path.join('.')}: ${issue?.message}`,
+      { isOfOtherVersion: version !== formatVersion },
     );
   }
   const { role, position, configuration } = result.data;

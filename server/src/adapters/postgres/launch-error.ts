@@ -2,9 +2,9 @@
  * What keeps PostgreSQL from being found or started, told to the person who has to do something about it.
  *
  * `databaseLost`: its files are damaged or gone in part, so that no further attempt helps: the replica restores it from another.
- * `databaseFull`: no space or memory; try again after a while. `launchFailed`: anything else, such as wrong rights or settings.
+ * `databaseFull`: no space or memory; try again after a while. `launchRefused`: settings or rights do not allow it, whatever the files are. `launchFailed`: anything else; one that stays may be damage that nobody has told.
  */
-export type LaunchErrorCode = 'launchFailed' | 'databaseLost' | 'databaseFull';
+export type LaunchErrorCode = 'launchFailed' | 'launchRefused' | 'databaseLost' | 'databaseFull';
 
 export class LaunchError extends Error {
   override readonly name = 'LaunchError';

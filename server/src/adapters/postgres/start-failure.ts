@@ -64,6 +64,9 @@ const damaged = [
 const corrupted = /^XX00[12]$/;
 /** It was told to end, or wants what only settings or rights give it. */
 const notOfFiles = /^(?:57P0|22023|42501)/;
+/** A setting is wrong, or names a library that cannot be loaded; its address is in use, or rights are missing. */
+const ofSettings = /^(?:F0000|22023|42501|42704|55006)$/;
+const ofLibraries = /^(?:58P01|38000|58030)$/;
 const full = /^53/;
 const fileStates = /^(?:58P01|58030|42809)$/;
 /** A crash of the process that replays the WAL, by itself (not from outside: SIGKILL is what the system sends for want of memory). */
@@ -76,6 +79,7 @@ export function observeStart(): StartObserver {
   let crash: string | null = null;
   let outOfSpace: string | null = null;
   let givenUp: string | null = null;
+  let refused: string | null = null;
   /** The process that replays the WAL, once it has said that this is a standby. */
   let replaying: string | null = null;
 
@@ -90,6 +94,7 @@ export function observeStart(): StartObserver {
     const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
     if (corrupted.test(sqlState) || ofFiles || damaged.some((pattern) => pattern.test(message)))
       lost ??= message;
+    else if (ofSettings.test(sqlState) || (ofLibraries.test(sqlState) && replaying === null)) refused ??= message;
     else if (pid === replaying && !notOfFiles.test(sqlState)) givenUp ??= message;
   };
 
@@ -107,9 +112,10 @@ export function observeStart(): StartObserver {
       // A full disk can make any file look short.
       if (outOfSpace !== null) return { code: 'databaseFull', reason: outOfSpace };
       const reason = lost ?? crash;
-      return reason === null
+      if (reason !== null) return { code: 'databaseLost', reason };
+      return refused === null
         ? { code: 'launchFailed', reason: givenUp ?? '' }
-        : { code: 'databaseLost', reason };
+        : { code: 'launchRefused', reason: refused };
     },
   };
 }

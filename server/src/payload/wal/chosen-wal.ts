@@ -221,9 +221,13 @@ export class ChosenWal {
   /** Ends at the limit, or at a page: WAL may be cut there. */
   private async readDirectory(from: Lsn, limit: Lsn, bytesMax: number): Promise<readonly Buffer[]> {
     const bytes = Math.min(Math.ceil((from + bytesMax) / walPageBytes) * walPageBytes, limit) - from;
-    const found = await this.options.readLocal(from, timelineAt(this.folded, from), bytes);
-    if (found.length === 0)
-      throw new WalMissingError(`the directory of the database has no WAL at ${formatLsn(from)}`);
+    const missing = `the directory of the database has no WAL at ${formatLsn(from)}`;
+    const found = await this.options
+      .readLocal(from, timelineAt(this.folded, from), bytes)
+      .catch((cause: unknown) => {
+        throw new WalMissingError(missing, { cause });
+      });
+    if (found.length === 0) throw new WalMissingError(missing);
     return [found];
   }
 

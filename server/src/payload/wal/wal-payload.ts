@@ -22,6 +22,7 @@ import type { Payload } from '../payload.ts';
 import { pause } from '../pause.ts';
 import { ChosenWal, type ChosenWalOptions } from './chosen-wal.ts';
 import { LifeContext, type LifeOptions, type Next } from './life/context.ts';
+import { DatabaseFailures } from './life/database-failures.ts';
 import { inspect } from './life/inspect-phase.ts';
 import { Stages } from './life/stages.ts';
 import { beStandby } from './life/standby-phase.ts';
@@ -42,11 +43,14 @@ export interface WalPayloadOptions extends Omit<LifeOptions, 'openWal'> {
   readonly onLeadership: (position: WalPosition, resumes: boolean) => void;
 }
 
+const presumedPauseMs = 30_000;
+
 export class WalPayload implements Payload {
   readonly context: LifeContext;
   private readonly options: WalPayloadOptions;
   private work: Promise<void> = Promise.resolve();
   private ranges = 0;
+  private readonly failures = new DatabaseFailures();
   private lastVerify: { readonly check: string; readonly slot: Slot } | null = null;
 
   constructor(options: WalPayloadOptions) {
@@ -358,15 +362,27 @@ export class WalPayload implements Payload {
 
   private async replace(loss: Loss): Promise<Next> {
     const { context, options } = this;
-    const { server, host, onDown, replace } = options;
-    onDown(loss.reason);
+    const { server, host, onDown, replace, timers } = options;
+    const { vain } = this.failures;
+    onDown(vain === null ? loss.reason : `${loss.reason}; ${vain}`);
     host.stepDown();
     await server.stop('immediate');
     context.drop();
-    host.copyAwaited();
-    await replace(loss, context.end.signal);
+    // What may be whole is not left behind by its log.
+    if (loss.isPresumed !== true) host.copyAwaited();
+    const waitMs = this.failures.copyPauseMs(timers.nowMs());
+    // What is only presumed to be damaged is tried meanwhile.
+    const pauseMs = loss.isPresumed === true ? Math.min(waitMs, presumedPauseMs) : waitMs;
+    if (pauseMs > 0) await pause(timers, pauseMs, context.end.signal);
+    if (pauseMs === waitMs && !context.wishes.stopping && (await replace(loss, context.end.signal)))
+      this.failures.copied(timers.nowMs());
     context.wishes.loss = null;
     return { kind: 'inspect' };
+  }
+
+  /** The database has answered a query of this replica's own. */
+  answered(): void {
+    this.failures.answered();
   }
 
   private failed(error: unknown): Next {
@@ -375,8 +391,8 @@ export class WalPayload implements Payload {
     if (!context.wishes.stopping) options.logger.error({ err: error }, 'PostgreSQL could not be run');
     options.onDown(`PostgreSQL could not be run: ${reason}`);
     options.host.stepDown();
-    const isLost = (error as { readonly code?: unknown }).code === 'databaseLost';
-    return isLost ? { kind: 'lost', loss: { cause: 'databaseLost', reason } } : { kind: 'inspect' };
+    const loss = context.wishes.stopping ? null : this.failures.failed(error);
+    return loss === null ? { kind: 'inspect' } : { kind: 'lost', loss };
   }
 
   async stop(): Promise<void> {

@@ -115,6 +115,13 @@ export class RecoveryTracker {
     this.tellPhase();
   }
 
+  /** Nobody could help, and PostgreSQL is started again on what is here. */
+  notReplaced(): void {
+    if (this.progress?.phase !== 'copying') return;
+    this.progress = { ...this.progress, phase: 'starting', source: null, percent: null };
+    this.tellPhase();
+  }
+
   /** From `pointer` on; `target` moves with the group's commit point. */
   catchingUp(pointer: Slot, target: Slot): void {
     if (this.progress === null) return;

@@ -32,6 +32,8 @@ export interface StateTransferOptions {
   readonly retryMsMax: number;
   /** The same where a copy was begun in vain: that cost its source and the network something. */
   readonly failedMsMax: number;
+  /** Asked after each round in vain: false, and another one follows. Default: it is tried without end. */
+  readonly asksOnce?: () => boolean;
 }
 
 /** `equal`: who had what the majority had when data was compared; null if it was not. */
@@ -57,7 +59,7 @@ export function rankSources({ connected, leader, voters, equal }: Candidates): R
     .toSorted((one, other) => rank(one) - rank(other));
 }
 
-/** Resolves with what has come; null: the signal has ended it. */
+/** Resolves with what has come; null: the signal has ended it, or nobody could help and each was asked once. */
 export async function transferState(
   options: StateTransferOptions,
   signal: AbortSignal,
@@ -80,6 +82,7 @@ export async function transferState(
       // Another one's copy is as large.
       if (result.kind === 'noSpace') break;
     }
+    if (options.asksOnce?.() === true) return null;
     await pause(timers, sources.length === 0 ? retryMs : hasFailed ? failedMs : refusedMs, signal);
     if (sources.length === 0) refusedMs = retryMs;
     else if (hasFailed) failedMs = Math.min(2 * failedMs, failedMsMax);

@@ -79,9 +79,11 @@ function restoringMessage(recovery: RecoveryProgress, trouble: string | null): s
 }
 
 function stepMessage({ source, phase, attempts, percent }: RecoveryProgress, trouble: string | null): string {
+  const why = trouble === null ? '' : ` (${trouble})`;
+  if (phase === 'starting' && source === null)
+    return `No other replica could give a copy, and PostgreSQL is started again on its own database${why}.`;
   if (phase === 'starting') return "PostgreSQL starts on a copy of another replica's data.";
-  if (source === null)
-    return `The database must be copied from another replica${trouble === null ? '' : ` (${trouble})`}.`;
+  if (source === null) return `The database must be copied from another replica${why}.`;
   if (percent === 100) return `A copy of ${source}'s database is here, and is being made durable.`;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';
   return `The database is being copied from ${source}${again}.`;

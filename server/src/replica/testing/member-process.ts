@@ -172,13 +172,14 @@ export class MemberProcess {
               timers,
               directory,
               onEvent: (event) => events.apply(event),
-              receive: (channel, from, onProgress, signal) => {
+              receive: (channel, from, onProgress, signal, clear) => {
                 const isOfUse = ({ slot }: { readonly slot: Slot }): boolean => logReaches(slot);
                 return receiveModelCopy({
                   channel,
                   from,
                   onProgress,
                   signal,
+                  clear,
                   isOfUse,
                   disk: postgres.disk,
                   directory,

@@ -40,6 +40,8 @@ export interface ReceiveCopyOptions {
   readonly isOfUse: (position: WalPosition) => boolean;
   readonly onProgress?: (progress: CopyProgress) => void;
   readonly signal?: AbortSignal;
+  /** Moves a database out of the way that must not be gone on from: called once the source has begun to send. Default: null, and what is there is made equal. */
+  readonly clear?: (() => Promise<void>) | null;
 }
 
 /** @throws CopyError; the signal's reason */
@@ -82,12 +84,15 @@ class Receiving {
     const { conversation, options } = this;
     let files: TargetFiles | null = null;
     try {
-      const before = await lookAt(options.directory, options.owner);
-      const begin = await this.agree(before.control);
+      const { clear = null, directory, owner } = options;
+      const found = clear === null ? await lookAt(directory, owner) : null;
+      const begin = await this.agree(found?.control ?? null);
       await conversation.send({ kind: 'go' });
       const started = await conversation.expect('started');
       this.bytesToCompare = started.bytesToCompare;
-      await assertSpace(options.directory, started.bytesToCompare);
+      await assertSpace(directory, started.bytesToCompare);
+      await clear?.();
+      const before = found ?? (await lookAt(directory, owner));
       const byPosition = await markCopying({
         ...options,
         before,

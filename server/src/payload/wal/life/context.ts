@@ -84,8 +84,8 @@ export interface LifeOptions {
   /** Something of the status has changed. */
   readonly onStep: (step: LaunchStep | null) => void;
   readonly openWal: (state: DirectoryState) => ChosenWal;
-  /** Has a copy take the place of what is lost; resolves when it is there, or the signal ends it. Tries without end. */
-  readonly replace: (loss: Loss, ended: AbortSignal) => Promise<void>;
+  /** Has a copy take the place of what is lost; true when it is there. Tries until the signal ends it; what is only presumed lost is asked for once of each replica. */
+  readonly replace: (loss: Loss, ended: AbortSignal) => Promise<boolean>;
   /** What can be told of a directory that holds nothing: it may be made anew, or why not. */
   readonly missing: () => { readonly kind: 'create' } | { readonly kind: 'lost'; readonly loss: Loss };
   /** The log goes on from this slot. */

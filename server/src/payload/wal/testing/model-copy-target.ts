@@ -22,6 +22,7 @@ export interface ReceiveModelCopyOptions {
   readonly isOfUse: (position: WalPosition) => boolean;
   readonly onProgress: (progress: CopyProgress) => void;
   readonly signal: AbortSignal;
+  readonly clear: (() => Promise<void>) | null;
 }
 
 /** @throws CopyError; the signal's reason */
@@ -51,6 +52,7 @@ async function take({
 }: ReceiveModelCopyOptions): Promise<CopiedDatabase> {
   const begin = await receive(channel, 'begin');
   if (!options.isOfUse(begin.position)) throw new CopyError('tooOld', 'the log does not go on from there');
+  await options.clear?.();
   const { position = positionNone, configuration = null } = disk.state ?? {};
   await directory.write({ role: { kind: 'copying', from }, position, configuration });
   disk.control = null;

@@ -96,7 +96,7 @@ export class LifeFixture {
       prepare: () => Promise.resolve(),
       missing: () => ({ kind: 'create' }),
       logReaches: () => true,
-      replace: () => Promise.resolve(),
+      replace: () => Promise.resolve(false),
       onAgreed: () => undefined,
       onStep: () => undefined,
       onUp: () => undefined,

@@ -1,0 +1,76 @@
+/**
+ * A group of real processes under a light load, to whose replicas one damage after another is done.
+ *
+ * Responsible for: the group, what is in it, and that each case begins with a group that is whole. What was acknowledged is looked for in the end.
+ */
+import { Client } from 'pg';
+import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { ReplicaClients } from '../e2e/replica-clients.ts';
+import { startLedger, verdict } from '../workload/ledger.ts';
+import type { RelationPaths } from './damages.ts';
+import { type Case, type Outcome, probe, runCase } from './run-case.ts';
+
+export interface DamageOptions {
+  readonly payload: 'wal' | 'statements';
+  readonly cases: readonly Case[];
+  readonly wholeMsMax: number;
+  readonly say: (outcome: Outcome) => void;
+}
+
+const unseenMs = 25_000;
+const settleMsMax = 240_000;
+
+/** What is wrong with the group in the end. */
+export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOptions): Promise<string[]> {
+  const args = ['--no-dashboard', `--payload=${payload}`];
+  const cluster = await startCluster({ args });
+  const doors = new ReplicaClients(cluster);
+  try {
+    const paths = await fill(cluster, doors);
+    const [first] = await cluster.settled(settleMsMax);
+    const expected = await probe(first!.postgres);
+    const ledger = await startLedger(cluster.pgwirePorts, 2, 100);
+    for (const one of cases) {
+      const options = { cluster, paths, expected, wholeMsMax, unseenMs };
+      const outcome = await runCase(options, one);
+      say(outcome);
+      if (outcome.code === 'stated' || outcome.code === 'unnoticed')
+        // For the next case.
+        await cluster.fault({ action: 'wipe', replica: outcome.replica, what: 'database' });
+    }
+    const result = await ledger.stop();
+    await cluster.settled(settleMsMax);
+    const rows = (await doors.equalEverywhere('SELECT id FROM ledger ORDER BY id')) as { id: string }[];
+    return verdict(result, new Set(rows.map(({ id }) => Number(id))));
+  } finally {
+    await doors.end();
+    await cluster.stop();
+  }
+}
+
+/** A table with an index, and values that are kept apart, of which each has a file. */
+async function fill(cluster: LocalCluster, doors: ReplicaClients): Promise<RelationPaths> {
+  const { pgwire, postgres } = await cluster.leader();
+  const client = await doors.connect(cluster.pgwirePorts.indexOf(pgwire.port));
+  await client.query('CREATE TABLE damage_case (id int PRIMARY KEY, text text)');
+  await client.query('ALTER TABLE damage_case ALTER text SET STORAGE EXTERNAL');
+  await client.query(
+    'INSERT INTO damage_case SELECT i, repeat(md5(i::text), CASE WHEN i % 100 = 0 THEN 200 ELSE 1 END) FROM generate_series(1, 5000) i',
+  );
+  await client.end();
+  const own = new Client({
+    host: postgres.socketDir,
+    port: postgres.port,
+    user: 'postgres',
+    database: 'barista',
+  });
+  await own.connect();
+  const { rows } = await own.query<Record<keyof RelationPaths, string>>(
+    `SELECT 'base/' || (SELECT oid FROM pg_database WHERE datname = 'barista') AS database,
+       pg_relation_filepath('damage_case') AS table, pg_relation_filepath('damage_case_pkey') AS index,
+       pg_relation_filepath((SELECT reltoastrelid FROM pg_class WHERE oid = 'damage_case'::regclass)) AS toast,
+       pg_relation_filepath('pg_proc') AS catalog, pg_relation_filepath('pg_authid') AS shared`,
+  );
+  await own.end();
+  return rows[0]!;
+}
