@@ -28,6 +28,7 @@ export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOpt
   try {
     const paths = await fill(cluster, doors);
     const [first] = await cluster.settled(settleMsMax);
+    await checkpoint(cluster);
     const expected = await probe(first!.postgres);
     const ledger = await startLedger(cluster.pgwirePorts, 2, 100);
     for (const one of cases) {
@@ -73,4 +74,22 @@ async function fill(cluster: LocalCluster, doors: ReplicaClients): Promise<Relat
   );
   await own.end();
   return rows[0]!;
+}
+
+/** What a start replays from its WAL would otherwise make good much of the damage: the leader first, then what follows it. */
+async function checkpoint(cluster: LocalCluster): Promise<void> {
+  const { id } = await cluster.leader();
+  const statuses = await cluster.settled(settleMsMax);
+  const sorted = statuses.toSorted((a, b) => Number(b.id === id) - Number(a.id === id));
+  for (const { postgres } of sorted) {
+    const own = new Client({
+      host: postgres.socketDir,
+      port: postgres.port,
+      user: 'postgres',
+      database: 'postgres',
+    });
+    await own.connect();
+    await own.query('CHECKPOINT');
+    await own.end();
+  }
 }

@@ -28,6 +28,7 @@ import { LeadershipState } from '../replica/consensus/leadership-state.ts';
 import { PayloadLink } from '../replica/consensus/payload-link.ts';
 import { Proposer } from '../replica/consensus/proposer.ts';
 import { Checkups } from '../replica/database/checkup.ts';
+import { FileLooks } from '../replica/database/file-looks.ts';
 import { DatabaseHealth } from '../replica/database/database-health.ts';
 import { missingDatabase, type Joined } from '../replica/database/missing-database.ts';
 import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
@@ -204,6 +205,7 @@ export function assembleReplica(
     onStep: (step) => health.onStep(step),
     onUp: () => {
       checkups.renew();
+      fileLooks.renew();
       health.onUp();
     },
     onDown: (reason) => health.onDown(reason),
@@ -227,8 +229,19 @@ export function assembleReplica(
     isUp: () => health.up,
     leads: () => leadership.serving,
     onDamage: (reason) => payload.lose({ cause: 'databaseLost', reason }),
+    onAnswered: () => payload.answered(),
     timers,
     everyMs: 2000,
+  });
+  const fileLooks = new FileLooks({
+    server,
+    isUp: () => health.up,
+    onDamage: (loss) => payload.lose(loss),
+    onDoubt: (reason) => health.onDoubt(reason),
+    timers,
+    everyMs: 5000,
+    againMs: 1000,
+    refusedMs: 30_000,
   });
   const told = new ToldAnswers({
     isWanted: () => core.isTold,
@@ -407,6 +420,7 @@ export function assembleReplica(
     verification,
     watch,
     checkups,
+    fileLooks,
     admin,
     archiving,
     health,

@@ -123,6 +123,15 @@ export interface Checkup {
   readonly nextXid: bigint;
 }
 
+/**
+ * What a part of the files that PostgreSQL needs is like. `damaged`: something is missing, or empty that never is, unless it was dropped in this moment. `refused`: no session of ours is let in, for a reason of PostgreSQL's own.
+ * `unknown`: this part could not be looked at.
+ */
+export type FileFinding =
+  | { readonly code: 'whole' }
+  | { readonly code: 'unknown' }
+  | { readonly code: 'damaged' | 'refused'; readonly reason: string };
+
 /** `fast`: a checkpoint is made, and all its WAL is sent first. `immediate`: at once, as after a crash; `kill`: the same, also of processes that hang. */
 export type StopMode = 'fast' | 'immediate' | 'kill';
 
@@ -158,5 +167,7 @@ export interface DatabaseServer {
   committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
   /** Works on a standby, too. @throws Error while it lets nobody in */
   checkup(): Promise<Checkup>;
+  /** Looks at the next part of the files, in a session that is opened for it; the same part again after something was found. Works on a standby, too. @throws Error if the files cannot be looked at */
+  lookAtFiles(): Promise<FileFinding>;
   info(): DatabaseInfo;
 }

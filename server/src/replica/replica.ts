@@ -26,6 +26,7 @@ import { leadershipReason } from './consensus/leadership-reason.ts';
 import type { LeadershipState } from './consensus/leadership-state.ts';
 import type { Proposer } from './consensus/proposer.ts';
 import type { Checkups } from './database/checkup.ts';
+import type { FileLooks } from './database/file-looks.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { RecoveryTracker } from './database/recovery-progress.ts';
 import type { Membership } from './members/membership.ts';
@@ -69,6 +70,7 @@ export interface ReplicaParts {
   readonly verification: Verification;
   readonly watch: Watch;
   readonly checkups: Checkups;
+  readonly fileLooks: FileLooks;
   readonly admin: Admin;
   /** Null: no WAL is archived. */
   readonly archiving: Archiving | null;
@@ -122,7 +124,7 @@ export class Replica implements CoreListener {
 
   /** From here on it votes, and PostgreSQL is started. */
   start(): void {
-    const { core, payload, watch, checkups, admin } = this.parts;
+    const { core, payload, watch, checkups, fileLooks, admin } = this.parts;
     core.start(this);
     this.parts.events.onLevel((level) => core.trace(level));
     payload.start();
@@ -131,7 +133,7 @@ export class Replica implements CoreListener {
       this.holdCampaign();
       watch.tick();
     });
-    this.stopWatching.push(checkups.start());
+    this.stopWatching.push(checkups.start(), fileLooks.start());
     this.every(verifyLookMs, () => admin.tick());
   }
 
@@ -359,7 +361,7 @@ export class Replica implements CoreListener {
     const { membership, health, config } = this.parts;
     if (membership.removed !== null) return `${config.id} is no member any more`;
     if (health.fenced !== null) return `the data of ${config.id} differs from the others'`;
-    return health.up ? null : `the database of ${config.id} is not in service`;
+    return health.up && health.trouble === null ? null : `the database of ${config.id} is not in service`;
   }
 
   /** It leads, and is not alone. */

@@ -70,7 +70,7 @@ export class AwaitedCopies {
   }
 
   /** Until a copy is there, or the payload has ended. */
-  async replace(parts: Parts, loss: Loss, ended: AbortSignal): Promise<void> {
+  async replace(parts: Parts, loss: Loss, ended: AbortSignal): Promise<boolean> {
     while (!ended.aborted) {
       const source = await new Promise<ReplicaId>((resolve) => {
         this.ask = resolve;
@@ -82,11 +82,15 @@ export class AwaitedCopies {
         onEvent: () => undefined,
         fetcher: { open: () => Promise.resolve(new Duplex()) },
         sources: () => [source],
-        receive: (_channel, from, onProgress) => this.receive(parts.directory, { from, signal }, onProgress),
+        receive: async (_channel, from, onProgress, _signal, clear) => {
+          await clear?.();
+          return this.receive(parts.directory, { from, signal }, onProgress);
+        },
       };
-      await replaceDatabase(options, loss, AbortSignal.any([ended, signal]));
-      if (!signal.aborted) return;
+      const isReplaced = await replaceDatabase(options, loss, AbortSignal.any([ended, signal]));
+      if (!signal.aborted) return isReplaced;
     }
+    return false;
   }
 
   private async receive(

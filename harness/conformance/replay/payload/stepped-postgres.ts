@@ -394,6 +394,7 @@ export class SteppedPostgres {
       snapshot: () => Promise.reject(new Error('not asked here')),
       shownAmong: () => Promise.reject(new Error('not asked here')),
       committedRequest: () => Promise.resolve(null),
+      lookAtFiles: () => Promise.resolve({ code: 'unknown' }),
       checkup: () => Promise.reject(new Error('not asked here')),
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
     };

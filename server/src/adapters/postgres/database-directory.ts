@@ -24,7 +24,7 @@ import { DirectoryStateError, readDirectoryState, writeDirectoryState } from './
 import { inspectDataDirectory } from './inspect-data-directory.ts';
 import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
 import { setDatabaseAside, type SetAside } from './set-aside.ts';
-import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
+import { endOfWal, missingWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
 export interface Places {
   readonly dataDir: string;
@@ -152,6 +152,10 @@ class Directory implements DatabaseDirectory {
 
   readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer> {
     return readWalFile(this.options.places.data, from, timeline, bytesMax);
+  }
+
+  missingWal(end: Lsn): Promise<string | null> {
+    return missingWal(this.options.places.data, end);
   }
 
   condemn(loss: Loss): Promise<void> {

@@ -15,6 +15,7 @@ import type {
   Checkup,
   DatabaseServer,
   FeedSource,
+  FileFinding,
   PrimaryDatabase,
   Promotion,
   StandbyDatabase,
@@ -23,6 +24,7 @@ import type {
 } from '../../ports/database-server.ts';
 import { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
+import { FileLook } from './file-look.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
@@ -71,6 +73,7 @@ class Server implements PostgresDatabaseServer {
   private feed: StandbyFeed | null = null;
   private readonly session: OwnSession;
   private readonly snapshots: OwnSession;
+  private readonly files: FileLook;
   private readonly waits = new EndedWaits();
   /** Counts its runs, and their ends: what was begun in one is nothing that another is asked. */
   private run = 0;
@@ -80,6 +83,8 @@ class Server implements PostgresDatabaseServer {
     this.instance = instance;
     this.session = new OwnSession(instance);
     this.snapshots = new OwnSession(instance);
+    const { dataDir, socketDir } = instance;
+    this.files = new FileLook({ directory: options.directory, dataDir, socketDir });
     instance.watchLog((text) => this.waits.add(text));
   }
 
@@ -168,6 +173,10 @@ class Server implements PostgresDatabaseServer {
     return { damagedPages: Number(damaged), ended: Number(ended), nextXid: BigInt(next) };
   }
 
+  lookAtFiles(): Promise<FileFinding> {
+    return this.files.look();
+  }
+
   async statusOf(xid: bigint): Promise<TransactionStatus> {
     const client = await this.session.get();
     try {
@@ -210,6 +219,7 @@ class Server implements PostgresDatabaseServer {
     this.run += 1;
     this.session.drop();
     this.snapshots.drop();
+    this.files.restart();
     await this.instance.stop(mode);
     if (this.feed !== null) await this.closeFeed(this.feed);
   }

@@ -18,7 +18,10 @@ export class DirectoryStateError extends Error {
   readonly code: 'launchRefused' | null;
   constructor(
     message: string,
-    { isOfOtherVersion = false, cause }: { readonly isOfOtherVersion?: boolean; readonly cause?: unknown } = {},
+    {
+      isOfOtherVersion = false,
+      cause,
+    }: { readonly isOfOtherVersion?: boolean; readonly cause?: unknown } = {},
   ) {
     super(message, { cause });
     this.code = isOfOtherVersion ? 'launchRefused' : null;

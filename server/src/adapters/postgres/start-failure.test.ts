@@ -14,6 +14,7 @@ function verdict(...lines: readonly string[]): ReturnType<ReturnType<typeof obse
 it('damaged files are told from a full disk, from want of memory, and from settings', () => {
   const lost = (reason: string): unknown => ({ code: 'databaseLost', reason });
   const full = (reason: string): unknown => ({ code: 'databaseFull', reason });
+  const refused = (reason: string): unknown => ({ code: 'launchRefused', reason });
   const other = { code: 'launchFailed', reason: '' };
   expect(verdict(`${at} [9] XX000 PANIC:  could not locate a valid checkpoint record at 0/174B310`)).toEqual(
     lost('could not locate a valid checkpoint record at 0/174B310'),
@@ -23,12 +24,12 @@ it('damaged files are told from a full disk, from want of memory, and from setti
   ).toEqual(lost('could not open file "pg_xact/0000": No such file or directory'));
   expect(
     verdict(`${at} [9] 58P01 FATAL:  could not access file "nonsense": No such file or directory`),
-  ).toEqual(other);
+  ).toEqual(refused('could not access file "nonsense": No such file or directory'));
   expect(verdict(`${at} [9] 42501 FATAL:  could not open file "base/1/1259": Permission denied`)).toEqual(
-    other,
+    refused('could not open file "base/1/1259": Permission denied'),
   );
   expect(verdict(`${at} [9] 22023 FATAL:  invalid value for parameter "shared_buffers": "nonsense"`)).toEqual(
-    other,
+    refused('invalid value for parameter "shared_buffers": "nonsense"'),
   );
   expect(
     verdict(`${at} [9] 53200 FATAL:  could not map anonymous shared memory: Cannot allocate memory`),

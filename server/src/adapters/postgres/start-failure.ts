@@ -94,7 +94,8 @@ export function observeStart(): StartObserver {
     const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
     if (corrupted.test(sqlState) || ofFiles || damaged.some((pattern) => pattern.test(message)))
       lost ??= message;
-    else if (ofSettings.test(sqlState) || (ofLibraries.test(sqlState) && replaying === null)) refused ??= message;
+    else if (ofSettings.test(sqlState) || (ofLibraries.test(sqlState) && replaying === null))
+      refused ??= message;
     else if (pid === replaying && !notOfFiles.test(sqlState)) givenUp ??= message;
   };
 

@@ -3,7 +3,7 @@
  *
  * Responsible for: finding the file that holds a position on a timeline, and the end of valid WAL. Changes nothing but what an interrupted promotion left.
  */
-import { open, readdir, readFile, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatLsn, segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import { findEndOfWal } from '../../wal/record/end-of-wal.ts';
@@ -55,6 +55,24 @@ export async function endOfWal(dataDir: string, timeline: Timeline, known: Lsn):
   const { fault } = found;
   const why = fault === null ? 'there are not enough files' : `at ${formatLsn(fault.at)}: ${fault.text}`;
   throw new Error(`the WAL of timeline ${timeline} is not whole up to ${formatLsn(from)}: ${why}`);
+}
+
+/**
+ * What is missing of the WAL that a standby needs which has received everything up to `end`: from where its recovery begins. Null: each file is there, and as long as it must be. What is in the files is not looked at.
+ */
+export async function missingWal(dataDir: string, end: Lsn): Promise<string | null> {
+  const { redo } = await readCheckpoint(dataDir);
+  const directory = join(dataDir, 'pg_wal');
+  const names = await readdir(directory);
+  for (let from = redo - (redo % segmentBytes); from < end; from += segmentBytes) {
+    const suffix = segmentName(1 as Timeline, from as Lsn).slice(8);
+    const bytes = Math.min(segmentBytes, end - from);
+    const files = names.filter((name) => /^[0-9A-F]{24}$/.test(name) && name.endsWith(suffix));
+    const sizes = await Promise.all(files.map(async (name) => (await stat(join(directory, name))).size));
+    if (!sizes.some((size) => size >= bytes))
+      return `${directory} lacks WAL that is needed, at ${formatLsn(from as Lsn)}`;
+  }
+  return null;
 }
 
 /** In pg_control, of PostgreSQL 15 to 18: where a recovery begins, the timelines of the last checkpoint, and of the point that recovery must reach. */

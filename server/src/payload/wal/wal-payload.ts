@@ -374,14 +374,17 @@ export class WalPayload implements Payload {
     // What is only presumed to be damaged is tried meanwhile.
     const pauseMs = loss.isPresumed === true ? Math.min(waitMs, presumedPauseMs) : waitMs;
     if (pauseMs > 0) await pause(timers, pauseMs, context.end.signal);
-    if (pauseMs === waitMs && !context.wishes.stopping && (await replace(loss, context.end.signal)))
-      this.failures.copied(timers.nowMs());
+    const isReplaced =
+      pauseMs === waitMs && !context.wishes.stopping && (await replace(loss, context.end.signal));
+    if (isReplaced) this.failures.copied(timers.nowMs());
+    context.hasNoBetter = !isReplaced;
     context.wishes.loss = null;
     return { kind: 'inspect' };
   }
 
   /** The database has answered a query of this replica's own. */
   answered(): void {
+    this.context.hasNoBetter = false;
     this.failures.answered();
   }
 

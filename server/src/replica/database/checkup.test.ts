@@ -28,6 +28,7 @@ function setUp() {
     isUp: () => world.up,
     leads: () => world.leads,
     onDamage: (reason) => damage.push(reason),
+    onAnswered: () => undefined,
     timers: {
       every: (_ms, work) => {
         tick = work;

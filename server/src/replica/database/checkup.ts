@@ -11,6 +11,7 @@ export interface CheckupsOptions {
   readonly isUp: () => boolean;
   readonly leads: () => boolean;
   readonly onDamage: (reason: string) => void;
+  readonly onAnswered: () => void;
   readonly timers: Pick<Timers, 'every'>;
   readonly everyMs: number;
 }
@@ -53,7 +54,9 @@ export class Checkups {
     const { life } = this;
     try {
       const checkup = await server.checkup();
-      if (life === this.life) this.take(checkup);
+      if (life !== this.life) return;
+      this.options.onAnswered();
+      this.take(checkup);
     } catch {
       // It is away, and noticed elsewhere.
     } finally {

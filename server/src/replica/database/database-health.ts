@@ -22,6 +22,7 @@ export class DatabaseHealth {
   private troubledBy: string | null = null;
   /** Why what is here is not relied on any more, until a copy has taken its place. */
   private fencedBecause: Loss | null = null;
+  private doubtedBecause: string | null = null;
   private step: LaunchStep | null = null;
 
   constructor(options: DatabaseHealthOptions) {
@@ -32,9 +33,16 @@ export class DatabaseHealth {
     return this.isUp;
   }
 
-  /** Why PostgreSQL is away. */
+  /** Why PostgreSQL is away, or what a look at its files has found: a replica with such a database must not lead, nor be copied from. */
   get trouble(): string | null {
-    return this.troubledBy;
+    return this.troubledBy ?? this.doubtedBecause;
+  }
+
+  /** Null: it answers, and nothing is missing. */
+  onDoubt(reason: string | null): void {
+    if (reason !== null && reason !== this.doubtedBecause)
+      this.options.logger.warn({ reason }, 'something is wrong with the files of the database');
+    this.doubtedBecause = reason;
   }
 
   get launchStep(): LaunchStep | null {
@@ -58,6 +66,7 @@ export class DatabaseHealth {
   onUp(): void {
     this.isUp = true;
     this.troubledBy = null;
+    this.doubtedBecause = null;
   }
 
   onDown(reason: string): void {

@@ -20,10 +20,12 @@ describe('what a copy takes the place of', () => {
   let disk: ModelDisk;
   /** What is here, as it is when something happens. */
   let story: string[];
+  let refuses: boolean;
 
   beforeEach(() => {
     disk = new ModelDisk();
     story = [];
+    refuses = false;
   });
 
   function holds(role: DirectoryRole): void {
@@ -38,7 +40,7 @@ describe('what a copy takes the place of', () => {
   }
 
   /** The first `failures` copies break off at their beginning. */
-  async function replace(cause: Loss['cause'], failures = 0): Promise<void> {
+  async function replace(cause: Loss['cause'], failures = 0, rest: Partial<Loss> = {}): Promise<boolean> {
     const time = new SimulatedTime();
     const tracker = new RecoveryTracker({ nowMs: () => time.nowMs(), logger, onEvent: () => undefined });
     let attempts = 0;
@@ -48,10 +50,13 @@ describe('what a copy takes the place of', () => {
         fetcher: {
           open: () => {
             tell('asked');
+            if (refuses) return Promise.reject(new CopyError('sourceUnavailable', 'it has none'));
             return Promise.resolve(new PassThrough());
           },
         },
-        receive: (_channel, from, onProgress) => {
+        receive: async (_channel, from, onProgress, _signal, clear) => {
+          tell('agreed');
+          await clear?.();
           tell('received');
           onProgress({ bytesCompared: 1, bytesToCompare: 2, bytesReceived: 1 });
           attempts += 1;
@@ -66,18 +71,20 @@ describe('what a copy takes the place of', () => {
         timers: time,
         onEvent: () => undefined,
       },
-      { cause, reason: 'why' },
+      { cause, reason: 'why', ...rest },
       new AbortController().signal,
     );
-    await time.until(done);
-    tell('in place');
+    const isReplaced = await time.until(done);
+    tell(isReplaced ? 'in place' : 'not replaced');
+    return isReplaced;
   }
 
-  it('is condemned before anybody is asked, set aside before a copy comes, and acquitted when that is there', async () => {
+  it('is condemned before anybody is asked, set aside once another has agreed to send, and acquitted when that is there', async () => {
     holds({ kind: 'standby' });
     await replace('databaseLost');
     expect(story).toEqual([
       'asked: a database, condemned: why',
+      'agreed: a database, condemned: why',
       'received: nothing, condemned: why',
       'in place: a database',
     ]);
@@ -87,7 +94,27 @@ describe('what a copy takes the place of', () => {
   it('is condemned until a copy has come whole', async () => {
     holds({ kind: 'standby' });
     await replace('databaseLost', 1);
-    expect(story.slice(1, -1)).toEqual(Array(3).fill(expect.stringContaining('nothing, condemned: why')));
+    expect(story.slice(2, -1)).toEqual(Array(4).fill(expect.stringContaining('nothing, condemned: why')));
+    expect(story.at(-1)).toBe('in place: a database');
+    expect(disk.setAside).toBe(1);
+  });
+
+  it('is kept as it is, and not condemned, while it is only presumed to be damaged and nobody can help', async () => {
+    holds({ kind: 'standby' });
+    refuses = true;
+    expect(await replace('databaseLost', 0, { isPresumed: true })).toBe(false);
+    expect(story).toEqual(['asked: a database', 'not replaced: a database']);
+    expect(disk.setAside).toBe(0);
+  });
+
+  it('is condemned and set aside though it is only presumed to be damaged, once another has agreed to send', async () => {
+    holds({ kind: 'standby' });
+    expect(await replace('databaseLost', 1, { isPresumed: true })).toBe(true);
+    expect(story.slice(0, 3)).toEqual([
+      'asked: a database',
+      'agreed: a database',
+      'received: nothing, condemned: why',
+    ]);
     expect(story.at(-1)).toBe('in place: a database');
     expect(disk.setAside).toBe(1);
   });
@@ -95,18 +122,28 @@ describe('what a copy takes the place of', () => {
   it.each(['parted', 'logPurged'] as const)('stays where it stands, and is made equal: %s', async (cause) => {
     holds({ kind: 'standby' });
     await replace(cause);
-    expect(story).toEqual(['asked: a database', 'received: a database', 'in place: a database']);
+    expect(story).toEqual([
+      'asked: a database',
+      'agreed: a database',
+      'received: a database',
+      'in place: a database',
+    ]);
     expect(disk.setAside).toBe(0);
   });
 
   it('is gone on with if it is half a copy', async () => {
     holds({ kind: 'copying', from: r2 });
     await replace('databaseLost');
-    expect(story).toEqual(['asked: a database', 'received: a database', 'in place: a database']);
+    expect(story).toEqual([
+      'asked: a database',
+      'agreed: a database',
+      'received: a database',
+      'in place: a database',
+    ]);
   });
 
   it('is not condemned where there is nothing', async () => {
     await replace('databaseLost');
-    expect(story).toEqual(['asked: nothing', 'received: nothing', 'in place: a database']);
+    expect(story).toEqual(['asked: nothing', 'agreed: nothing', 'received: nothing', 'in place: a database']);
   });
 });

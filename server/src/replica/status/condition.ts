@@ -82,7 +82,7 @@ function stepMessage({ source, phase, attempts, percent }: RecoveryProgress, tro
   const why = trouble === null ? '' : ` (${trouble})`;
   if (phase === 'starting' && source === null)
     return `No other replica could give a copy, and PostgreSQL is started again on its own database${why}.`;
-  if (phase === 'starting') return "PostgreSQL starts on a copy of another replica's data.";
+  if (phase === 'starting') return `PostgreSQL starts on a copy of another replica's data${why}.`;
   if (source === null) return `The database must be copied from another replica${why}.`;
   if (percent === 100) return `A copy of ${source}'s database is here, and is being made durable.`;
   const again = attempts > 1 ? `, attempt ${attempts}` : '';

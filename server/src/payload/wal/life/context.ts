@@ -124,6 +124,8 @@ export class LifeContext {
   stages: Stages;
   /** Events of the fold that wait until the directory says what the replica is about to be. */
   private heldEvents: ApplyTraceEvent[] | null = null;
+  /** Nobody had a better database when one was last asked for: what is here is started, whatever may be wrong with it. */
+  hasNoBetter = false;
   /** A comparison of data is under way at this position: nothing beyond it is fed or released. */
   held: Lsn | null = null;
   /** What the directory says. */

@@ -25,6 +25,9 @@ import { bePrimary } from './primary-phase.ts';
 import { StandbyProgress } from './standby-progress.ts';
 import { Standstill, startWatched } from './standstill.ts';
 
+/** PostgreSQL lets nobody in before it has replayed what it had when it was started. One that stands before that cannot read it, and asks for it again and again. */
+const unfitMs = 45_000;
+
 /** It reports nothing while it replays what was in its directory already, and that takes as long as any start. */
 const firstReportMs = 120_000;
 
@@ -40,6 +43,8 @@ export interface RunningStandby {
 /** @throws LaunchError; whatever else goes wrong is what `Next` says */
 export async function beStandby(context: LifeContext, state: DirectoryState): Promise<Next> {
   const { options } = context;
+  const missing = context.hasNoBetter ? null : await options.directory.missingWal(state.position.end);
+  if (missing !== null) return presumedLost(missing);
   const wal = context.take(state);
   const progress = new StandbyProgress(wal);
   context.standby = progress;
@@ -141,6 +146,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     }
     const hangs = progress.hasReported ? null : await running.standstill.look();
     if (hangs !== null) return endHung(context, hangs);
+    const unfit = isUp ? null : standsUnfit(context, running);
+    if (unfit !== null) return endUnfit(context, unfit);
     await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);
     readers.reached(progress.appliedSlot);
@@ -189,14 +196,32 @@ function isWanted({ wanted }: StandbyReaders, { position }: ChosenWal): boolean 
   return wanted !== null && wanted <= position.slot;
 }
 
-/** It has said nothing yet, and does nothing: it is started again. */
-async function endHung({ options }: LifeContext, reason: string): Promise<Next> {
+/** It has said nothing yet, and does nothing: it is started again. @throws Error, always */
+async function endHung({ options }: LifeContext, reason: string): Promise<never> {
   options.logger.error({ reason }, 'the standby is ended');
   options.host.stepDown();
-  options.onDown(reason);
   await options.server.stop('kill');
+  throw new Error(reason);
+}
+
+/** Why it will never let anybody in; null: it may yet. */
+function standsUnfit({ options, hasNoBetter }: LifeContext, { progress }: RunningStandby): string | null {
+  const { hasReported, isConsistent, replayed } = progress;
+  if (hasNoBetter || !hasReported || isConsistent) return null;
+  if (progress.unchangedForMs(options.timers.nowMs()) < unfitMs) return null;
+  return `PostgreSQL has replayed nothing beyond ${formatLsn(replayed)} for ${unfitMs} ms, which is less than its directory holds`;
+}
+
+async function endUnfit({ options }: LifeContext, reason: string): Promise<Next> {
+  options.logger.error({ reason }, 'the standby is ended');
+  options.onDown(reason);
+  await options.server.stop('immediate');
   options.host.event({ name: 'DatabaseDown', reason });
-  return { kind: 'inspect' };
+  return presumedLost(reason);
+}
+
+function presumedLost(reason: string): Next {
+  return { kind: 'lost', loss: { cause: 'databaseLost', reason, isPresumed: true } };
 }
 
 /** This replica is to lead as soon as everything is replayed (since `awaitedAtMs`), and nothing more is. A standby that had nothing to replay before stood still, too. */

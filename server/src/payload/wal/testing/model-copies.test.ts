@@ -21,7 +21,13 @@ function withCopies(fixture: ModelFixture): CopyFixture {
     source: (chosen: Parameters<CopyFixture['source']>[0]) =>
       new ModelCopySource({ postgres, timers, random: postgres.random, ...chosen }),
     receive: (options: Parameters<CopyFixture['receive']>[0]) =>
-      receiveModelCopy({ ...options, disk: postgres.disk, directory, onProgress: () => undefined, clear: null }),
+      receiveModelCopy({
+        ...options,
+        disk: postgres.disk,
+        directory,
+        onProgress: () => undefined,
+        clear: null,
+      }),
     channel: () => Promise.resolve(openChannel(timers, timers, postgres.latencyMs)),
     clone: async () => withCopies(await clone()),
   });

@@ -106,6 +106,10 @@ export class ModelDirectory implements DatabaseDirectory {
     return this.io(() => this.disk.wal.read(from, timeline, bytesMax));
   }
 
+  missingWal(): Promise<string | null> {
+    return this.io(() => (this.disk.isUnfit ? 'pg_wal lacks WAL that is needed' : null));
+  }
+
   condemn(loss: Loss): Promise<void> {
     return this.io(() => {
       this.disk.condemned = loss;

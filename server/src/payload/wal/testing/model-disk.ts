@@ -53,6 +53,8 @@ export class ModelDisk {
   state: DirectoryState | null = null;
   condemned: Loss | null = null;
   isAside = false;
+  /** No start succeeds with these files, and PostgreSQL does not say that they are damaged. */
+  isUnfit = false;
   /** How often a database was moved out of the way. */
   setAside = 0;
 
@@ -70,6 +72,7 @@ export class ModelDisk {
 
   removeData(): void {
     this.control = null;
+    this.isUnfit = false;
     this.wal.removeAll();
     this.pages = new Map();
     this.outcomes = new Map();

@@ -116,6 +116,7 @@ export class ModelPostgres {
       throw new LaunchFailure('launchFailed', 'PostgreSQL did not start');
     }
     const { disk } = this;
+    if (disk.isUnfit) throw new LaunchFailure('launchFailed', 'PostgreSQL ended while it was starting');
     if (disk.control === null) throw new LaunchFailure('databaseLost', 'pg_control is missing');
     this.options.onBecomes?.(as);
     disk.wal.syncAll();

@@ -8,6 +8,7 @@ import type {
   Checkup,
   DatabaseServer,
   FeedSource,
+  FileFinding,
   PrimaryDatabase,
   Promotion,
   StandbyDatabase,
@@ -253,6 +254,13 @@ export class ModelServer implements DatabaseServer {
     return this.ask(({ standby, buffers }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
       return { damagedPages: 0, ended: buffers.endedTransactions, nextXid: buffers.nextXid };
+    });
+  }
+
+  lookAtFiles(): Promise<FileFinding> {
+    return this.ask(({ standby }) => {
+      if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      return { code: 'whole' };
     });
   }
 

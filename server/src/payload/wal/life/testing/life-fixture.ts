@@ -174,6 +174,7 @@ export class LifeFixture {
       shownAmong: nothing,
       committedRequest: nothing,
       checkup: nothing,
+      lookAtFiles: nothing,
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
     };
   }

@@ -1,0 +1,144 @@
+/**
+ * Looks, a part at a time, whether the files that a running PostgreSQL needs are there: it keeps files open and pages in memory, and may serve for long without noticing that what it needs next is gone.
+ *
+ * Responsible for: the files that each start and each session needs, a new session in one database after the other, and that each relation there has its file; so many relations at a time. What a page holds is not looked at:
+ * checksums and `verify` do that.
+ * Invariants: nothing is changed; a look is bounded, whatever the size of the database. What is not there may have been dropped in this moment: what a look finds counts when the next one finds it, too, and looks at the same part.
+ */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import type { FileFinding } from '../../ports/database-server.ts';
+import { damageIn, sqlStateOf } from './database-error.ts';
+import { inspectDataDirectory } from './inspect-data-directory.ts';
+import { connectPg } from './pg-client.ts';
+import { failureOf } from './start-failure.ts';
+
+export interface LookedAt {
+  readonly directory: string;
+  readonly dataDir: string;
+  readonly socketDir: string;
+}
+
+const relationsMax = 500;
+/** Of each of these directories at least one file is there, and none is empty. */
+const statusDirectories = ['pg_xact', 'pg_multixact/offsets', 'pg_multixact/members'] as const;
+const statusFilesMax = 32;
+const statusPageBytes = 8_192;
+/** Errors of PostgreSQL's own; those of other classes come from settings, want of places or memory, or a conflict with the replay. */
+const ofPostgres = /^(?:XX|58)/;
+
+/**
+ * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. Of an index of PostgreSQL's own kinds (btree, hash, gist, gin, brin, spgist) the first page is never away, nor is all of a catalog without whose rows no session begins.
+ */
+const relationsSql = `SELECT c.oid::pg_catalog.int8::text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
+    (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::text AS size,
+    c.relam IN (403, 405, 783, 2742, 3580, 4000) OR c.relname IN ('pg_class', 'pg_attribute', 'pg_proc', 'pg_type', 'pg_operator', 'pg_opclass', 'pg_am', 'pg_authid', 'pg_database', 'pg_namespace', 'pg_tablespace')
+      AND c.relnamespace = 11 AS "hasPages"
+  FROM pg_catalog.pg_class c
+  WHERE c.oid > $1::text::pg_catalog.oid AND c.relkind IN ('r', 'i', 't', 'm', 'S') AND c.relpersistence = 'p'
+  ORDER BY c.oid LIMIT ${relationsMax}`;
+const databasesSql = `SELECT oid::pg_catalog.int8::text AS oid, datname AS name FROM pg_catalog.pg_database
+  WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid`;
+
+interface Relation {
+  readonly oid: string;
+  /** Null: it has none. */
+  readonly path: string | null;
+  /** Null: the file is not there. */
+  readonly size: string | null;
+  readonly hasPages: boolean;
+}
+
+export class FileLook {
+  private readonly place: LookedAt;
+  /** Of this round, those that are not done. */
+  private databases: { readonly oid: string; readonly name: string }[] = [];
+  private above = '0';
+
+  constructor(place: LookedAt) {
+    this.place = place;
+  }
+
+  /** Another PostgreSQL is looked at. */
+  restart(): void {
+    this.databases = [];
+    this.above = '0';
+  }
+
+  async look(): Promise<FileFinding> {
+    const missing = await this.essentials();
+    if (missing !== null) return { code: 'damaged', reason: missing };
+    return this.relations();
+  }
+
+  private async essentials(): Promise<string | null> {
+    const { directory, dataDir } = this.place;
+    const found = await inspectDataDirectory(directory);
+    if (found === 'missing') return `${dataDir} is missing`;
+    if (typeof found === 'object') return found.lost;
+    for (const name of statusDirectories) {
+      const path = join(dataDir, name);
+      const files = await readdir(path).catch(() => []);
+      if (files.length === 0) return `${path} holds no file`;
+      for (const file of files.toSorted().slice(-statusFilesMax)) {
+        const size = await stat(join(path, file)).then(
+          (facts) => facts.size,
+          () => null,
+        );
+        if (size !== null && (size === 0 || size % statusPageBytes !== 0))
+          return `${join(path, file)} has ${size} bytes, and no whole pages`;
+      }
+    }
+    return (await readdir(join(dataDir, 'pg_wal'))).some((name) => /^[0-9A-F]{24}$/.test(name))
+      ? null
+      : `${join(dataDir, 'pg_wal')} holds no WAL`;
+  }
+
+  private async relations(): Promise<FileFinding> {
+    const database = this.databases[0]?.name ?? 'postgres';
+    try {
+      const client = await connectPg({ socketDir: this.place.socketDir, database });
+      try {
+        return await this.part(client);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    } catch (error) {
+      const { code, reason } = failureOf(error);
+      if (code === 'databaseLost' || damageIn(error) !== null)
+        return { code: 'damaged', reason: `database "${database}": ${reason}` };
+      const sqlState = sqlStateOf(error);
+      if (sqlState !== null && ofPostgres.test(sqlState))
+        return { code: 'refused', reason: `database "${database}" lets in no session: ${reason}` };
+      // It was dropped, or is full; another one is looked at.
+      this.nextDatabase();
+      return { code: 'unknown' };
+    }
+  }
+
+  private async part(client: Client): Promise<FileFinding> {
+    if (this.databases.length === 0) {
+      const { rows } = await client.query<{ oid: string; name: string }>(databasesSql);
+      this.databases = rows;
+      this.above = '0';
+      return { code: 'whole' };
+    }
+    const { rows } = await client.query<Relation>(relationsSql, [this.above]);
+    const damaged = rows.find(
+      ({ path, size, hasPages }) => path !== null && (size === null || (hasPages && size === '0')),
+    );
+    if (damaged !== undefined) {
+      const state = damaged.size === null ? 'is missing' : 'is empty';
+      return { code: 'damaged', reason: `the file ${damaged.path} ${state}, which a relation needs` };
+    }
+    if (rows.length < relationsMax) this.nextDatabase();
+    else this.above = rows.at(-1)!.oid;
+    return { code: 'whole' };
+  }
+
+  private nextDatabase(): void {
+    this.databases.shift();
+    this.above = '0';
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Looks now and then whether the files of the running database are there, and it lets in sessions of this replica's own: a database that does not is not one to lead with.
+ *
+ * Responsible for: when it is looked, what is doubt, and what is damage. How it is looked is the adapter's business.
+ * Invariants: damage is told once in the life of a database, and only if two looks in a row have found it; a session that is refused for another reason is damage only after `refusedMs`.
+ */
+import type { Timers } from '../../ports/clock.ts';
+import type { Loss } from '../../ports/database-directory.ts';
+import type { DatabaseServer } from '../../ports/database-server.ts';
+
+export interface FileLooksOptions {
+  readonly server: Pick<DatabaseServer, 'lookAtFiles'>;
+  readonly isUp: () => boolean;
+  readonly onDamage: (loss: Loss) => void;
+  /** Why the database had better not lead; null: it answers. */
+  readonly onDoubt: (reason: string | null) => void;
+  readonly timers: Pick<Timers, 'nowMs' | 'every'>;
+  readonly everyMs: number;
+  /** So soon what was found is looked at again. */
+  readonly againMs: number;
+  readonly refusedMs: number;
+}
+
+export class FileLooks {
+  private readonly options: FileLooksOptions;
+  private busy = false;
+  private lookedAtMs = 0;
+  /** What the last look has found, and since when each look has found something. */
+  private found: { readonly reason: string; readonly sinceMs: number } | null = null;
+  /** Which database: what is heard of an earlier one is of no use. */
+  private life = 0;
+  private isTold = false;
+
+  constructor(options: FileLooksOptions) {
+    this.options = options;
+  }
+
+  start(): () => void {
+    const { timers, againMs } = this.options;
+    return timers.every(againMs, () => void this.look());
+  }
+
+  /** Another PostgreSQL has been started, perhaps over another database. */
+  renew(): void {
+    this.life += 1;
+    this.found = null;
+    this.isTold = false;
+  }
+
+  private async look(): Promise<void> {
+    const { server, isUp, timers, everyMs } = this.options;
+    const isDue = this.found !== null || timers.nowMs() - this.lookedAtMs >= everyMs;
+    if (this.busy || !isUp() || !isDue || this.isTold) return;
+    this.busy = true;
+    this.lookedAtMs = timers.nowMs();
+    const { life } = this;
+    try {
+      const finding = await server.lookAtFiles();
+      if (life === this.life) this.take(finding);
+    } catch {
+      // It is away, and noticed elsewhere.
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private take(finding: Awaited<ReturnType<DatabaseServer['lookAtFiles']>>): void {
+    const { onDamage, onDoubt, timers, refusedMs } = this.options;
+    if (finding.code === 'unknown') return;
+    if (finding.code === 'whole') {
+      if (this.found !== null) onDoubt(null);
+      this.found = null;
+      return;
+    }
+    const { code, reason } = finding;
+    const before = this.found;
+    const nowMs = timers.nowMs();
+    const isSame = before !== null && before.reason === reason;
+    const sinceMs = isSame ? before.sinceMs : nowMs;
+    this.found = { reason, sinceMs };
+    // What was dropped in this moment is not found a second time.
+    if (!isSame) return;
+    onDoubt(reason);
+    if (code === 'refused' && nowMs - sinceMs < refusedMs) return;
+    this.isTold = true;
+    onDamage({
+      cause: 'databaseLost',
+      reason: `its files are damaged: ${reason}`,
+      ...(code === 'refused' ? { isPresumed: true } : {}),
+    });
+  }
+}
