@@ -55,8 +55,8 @@ function read(): Wish | null {
   const [part = '', of = ''] = values.part.split('/');
   const parts = { part: wholeNumber('part', part), of: wholeNumber('part', of) };
   const only = new RegExp(values.only);
-  const all = damages.flatMap((damage) =>
-    roles.flatMap((role) => whens.map((when): Case => ({ ...damage, role, when }))),
+  const all = damages.flatMap(({ target, action }) =>
+    roles.flatMap((role) => whens.map((when): Case => ({ target, action, role, when }))),
   );
   const wanted = all.filter(({ target, action }) => only.test(`${target} ${action}`));
   return {

@@ -97,10 +97,9 @@ async function pidOf(cluster: LocalCluster, id: ReplicaId): Promise<number | nul
 
 async function stopReplica(cluster: LocalCluster, id: ReplicaId, postgresPid: number | null): Promise<void> {
   await cluster.fault({ action: 'crash', replica: id });
-  for (const until = performance.now() + 20_000; postgresPid !== null && performance.now() < until; ) {
-    if (!isAlive(postgresPid)) return;
-    await sleep(50);
-  }
+  if (postgresPid === null) return;
+  const until = performance.now() + 20_000;
+  while (isAlive(postgresPid) && performance.now() < until) await sleep(50);
 }
 
 function isAlive(pid: number): boolean {

@@ -244,7 +244,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     await renewed(async () => {
       // It came up again meanwhile, if it had failed besides.
       await copies.keeper.cleared();
-      if (beginning.code === 'another' && !(await copies.fetch())) return;
+      const isDamaged = reason === 'damaged';
+      if (beginning.code === 'another' && !(await copies.fetch(isDamaged ? 'databaseLost' : 'logPurged')))
+        return;
+      if (isDamaged) await postgres.setAside();
       await (beginning.code === 'anew' ? postgres.forget() : postgres.restore());
       digests.anew();
       fence.open();

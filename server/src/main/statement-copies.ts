@@ -118,11 +118,11 @@ export class StatementCopies {
   }
 
   /** One that another replica keeps is kept here when it resolves. False: it has ended before. Tried without end. */
-  async fetch(): Promise<boolean> {
+  async fetch(cause: 'logPurged' | 'databaseLost'): Promise<boolean> {
     const { config, cluster, postgres, transport, tracker, logger, protocol } = this.options;
     const { installation } = this;
     if (installation === null) throw new Error('copies are not offered yet');
-    tracker.begin('logPurged', 'copying');
+    tracker.begin(cause, 'copying');
     const sources = createSources({
       transport,
       membership: protocol().membership,

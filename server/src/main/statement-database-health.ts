@@ -2,6 +2,7 @@
 import type { Logger } from 'pino';
 import type { Timers } from '../ports/clock.ts';
 import { pause } from '../payload/pause.ts';
+import { DatabaseFailures } from '../payload/wal/life/database-failures.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
 import type { InexactReason, StatementExecutor, StartOutcome } from '../payload/statements/executor.ts';
 import type { StatementDatabase } from '../replica/statements/statement-replica.ts';
@@ -11,7 +12,7 @@ import type { StartedPostgres, StatementPostgres } from './statement-database.ts
 export interface DatabaseHealthOptions {
   readonly postgres: StatementPostgres;
   readonly logger: Logger;
-  readonly timers: Pick<Timers, 'after'>;
+  readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   /** It holds everything up to the slot. `isCopy`: it is one of what stays in every log. */
   readonly onUp: (slot: Slot, isCopy: boolean) => void;
   readonly onDown: () => void;
@@ -22,9 +23,6 @@ export interface DatabaseHealthOptions {
 /** So long what is being executed may take yet when the replica is stopped. */
 const underWayMsMax = 3_000;
 
-/** A copy with which PostgreSQL does not start so often is of no use. */
-const startsMax = 3;
-
 const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   openTransactions:
     'transactions were open when it stopped, and their statements cannot be executed again as they were',
@@ -33,6 +31,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   sessions: 'a session cannot be opened again as it was',
   differs: 'what it answered differs from what a majority of the replicas did',
   copyUseless: 'the copy that took its place cannot be gone on from',
+  damaged: 'its files are damaged, or no attempt brings PostgreSQL up with them',
   logPurged: 'the log of the group begins behind what it has executed',
 };
 
@@ -42,7 +41,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
   divergence: string | null = null;
   private readonly options: DatabaseHealthOptions;
   private executed = 0;
-  private failedStarts = 0;
+  private readonly failures = new DatabaseFailures();
   private current: StatementExecutor | null = null;
 
   constructor(options: DatabaseHealthOptions) {
@@ -60,12 +59,17 @@ export class StatementDatabaseHealth implements StatementDatabase {
       start: async (): Promise<StartOutcome> => {
         // Found out in an earlier life.
         if (await postgres.isCondemned()) return { code: 'inexact', pointer: 0 as Slot, reason: 'differs' };
-        const started = await this.startPostgres();
-        if (started === null) return { code: 'inexact', pointer: 0 as Slot, reason: 'copyUseless' };
+        let started: StartedPostgres;
+        let outcome: StartOutcome;
+        try {
+          started = await postgres.start();
+          inner = await make(started);
+          this.current = inner;
+          outcome = await inner.start();
+        } catch (error) {
+          return this.damaged(error);
+        }
         const { copy } = started;
-        inner = await make(started);
-        this.current = inner;
-        const outcome = await inner.start();
         if (copy !== null && (outcome.code === 'inexact' || outcome.pointer !== copy.slot)) {
           await postgres.kept.discard();
           return { code: 'inexact', pointer: outcome.pointer, reason: 'copyUseless' };
@@ -77,6 +81,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
           if (copy !== null) await postgres.kept.settled();
           this.trouble = null;
           this.divergence = null;
+          this.failures.answered();
           onUp(outcome.pointer, copy !== null);
         }
         return outcome;
@@ -111,21 +116,18 @@ export class StatementDatabaseHealth implements StatementDatabase {
     };
   }
 
-  /** Null: it is a copy, and does not start. @throws LaunchError */
-  private async startPostgres(): Promise<StartedPostgres | null> {
-    const { postgres, logger } = this.options;
-    try {
-      const started = await postgres.start();
-      this.failedStarts = 0;
-      return started;
-    } catch (error) {
-      this.failedStarts += 1;
-      if ((await postgres.kept.installed()) === null || this.failedStarts < startsMax) throw error;
-      this.failedStarts = 0;
-      logger.error({ err: error }, 'PostgreSQL does not start on the copy that was kept');
-      await postgres.kept.discard();
-      return null;
-    }
+  /** It was not brought up. @throws the error, if it is tried again with the same files */
+  private async damaged(error: unknown): Promise<StartOutcome> {
+    const { postgres, logger, timers } = this.options;
+    const nowMs = timers.nowMs();
+    const loss = this.failures.failed(error);
+    if (loss === null || this.failures.copyPauseMs(nowMs) > 0) throw error;
+    this.failures.copied(nowMs);
+    logger.error({ err: error }, 'PostgreSQL does not come up with these files');
+    const pointer = 0 as Slot;
+    if ((await postgres.kept.installed()) === null) return { code: 'inexact', pointer, reason: 'damaged' };
+    await postgres.kept.discard();
+    return { code: 'inexact', pointer, reason: 'copyUseless' };
   }
 
   /** The copy that is kept takes its place: from there on the log is executed again. */

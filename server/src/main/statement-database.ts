@@ -17,6 +17,7 @@ import { prepareFounding } from '../adapters/postgres/founding.ts';
 import { inspectDataDirectory } from '../adapters/postgres/inspect-data-directory.ts';
 import { openInstance, type PostgresInstance } from '../adapters/postgres/instance/postgres-instance.ts';
 import { chooseLaunchUser, prepareDirectory } from '../adapters/postgres/launch-user.ts';
+import { setDatabaseAside } from '../adapters/postgres/set-aside.ts';
 import type { PgBinaries } from '../adapters/postgres/binaries.ts';
 import { primaryDefaults } from '../config/config-schema.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -29,6 +30,8 @@ export interface StatementPostgres {
   readonly kept: KeptDirectory;
   /** Ready for the executor; made first, if there is none. @throws LaunchError */
   start(): Promise<StartedPostgres>;
+  /** Stops it, and moves what it has out of the way: its files are damaged. */
+  setAside(): Promise<void>;
   /** Stops it, and has the copy that is kept take its place. */
   restore(): Promise<void>;
   /** What it has is wrong, and is durably said to be. */
@@ -96,6 +99,11 @@ export async function openStatementPostgres(
       await prepare(config, instance, binaries, cluster);
       logger.info({ isNew, isAfterCrash, copyOf: copy?.slot, version: instance.version }, 'PostgreSQL is up');
       return { isAfterCrash: isAfterCrash && copy === null, copy };
+    },
+    async setAside() {
+      await instance.stop('immediate');
+      const { setAside: path, removed } = await setDatabaseAside(places.data);
+      if (path !== null) logger.warn({ path, removed }, `what was replaced is kept in ${path}`);
     },
     async restore() {
       await instance.stop('immediate');

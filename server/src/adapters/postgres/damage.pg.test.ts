@@ -3,6 +3,7 @@ import { cp, mkdtemp, open, rename, rm, truncate, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { FileLook } from './file-look.ts';
 import { createDatabaseServer } from './database-server.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
 import type { InstanceOptions, PostgresInstance } from './instance/postgres-instance.ts';
@@ -140,11 +141,58 @@ it.each([
   },
 );
 
-it('settings that PostgreSQL refuses are not taken for damage', async () => {
+it('settings that PostgreSQL refuses are told from damage', async () => {
   for (const settings of [{ shared_preload_libraries: 'nonsense' }, { max_connections: '0' }]) {
     const directory = await damaged(() => Promise.resolve());
     const error: unknown = await start(directory, { settings }).catch((cause: unknown) => cause);
-    expect(error).toMatchObject({ name: 'LaunchError', code: 'launchFailed' });
+    expect(error).toMatchObject({ name: 'LaunchError', code: 'launchRefused' });
+  }
+});
+
+/** What looks find, all parts of the database at least once. */
+async function lookedAt(look: FileLook): Promise<string> {
+  for (let part = 0; part < 12; part += 1) {
+    const finding = await look.look();
+    if (finding.code === 'damaged') return finding.reason;
+    expect(finding).toEqual({ code: 'whole' });
+  }
+  return 'whole';
+}
+
+it('looks at the files of a running PostgreSQL find what is gone or empty, and nothing else', async () => {
+  const directory = await damaged(() => Promise.resolve());
+  const instance = await start(directory);
+  const { dataDir, socketDir } = instance;
+  const look = new FileLook({ directory, dataDir, socketDir });
+  try {
+    const client = await connectAlone(instance);
+    await client.query('CREATE TABLE many (id int PRIMARY KEY, note text); CREATE TABLE gone (id int)');
+    const { rows } = await client.query<{ index: string; gone: string }>(
+      "SELECT pg_relation_filepath('many_pkey') AS index, pg_relation_filepath('gone') AS gone",
+    );
+    await client.query('DROP TABLE gone; CHECKPOINT');
+    const { index, gone } = rows[0]!;
+    await rm(join(dataDir, gone), { force: true });
+    expect(await lookedAt(look)).toBe('whole');
+    const cases: readonly (readonly [string, RegExp])[] = [
+      [paths.accounts, /accounts|base.*is missing, which a relation needs/],
+      [`${paths.database}/pg_filenode.map`, /database "postgres": could not open file/],
+      ['pg_xact/0000', /pg_xact holds no file/],
+      ['global/pg_control', /pg_control is missing/],
+    ];
+    for (const [path, reason] of cases) {
+      await rename(join(dataDir, path), join(root, 'aside'));
+      look.restart();
+      expect(await lookedAt(look)).toMatch(reason);
+      await rename(join(root, 'aside'), join(dataDir, path));
+      look.restart();
+      expect(await lookedAt(look)).toBe('whole');
+    }
+    await client.end();
+    await truncate(join(dataDir, index), 0);
+    expect(await lookedAt(look)).toContain(`${index} is empty, which a relation needs`);
+  } finally {
+    await instance.close();
   }
 });
 

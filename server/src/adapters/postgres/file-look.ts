@@ -81,7 +81,7 @@ export class FileLook {
       const path = join(dataDir, name);
       const files = await readdir(path).catch(() => []);
       if (files.length === 0) return `${path} holds no file`;
-      for (const file of files.toSorted().slice(-statusFilesMax)) {
+      for (const file of files.toSorted((a, b) => (a < b ? -1 : 1)).slice(-statusFilesMax)) {
         const size = await stat(join(path, file)).then(
           (facts) => facts.size,
           () => null,

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import { writeWal } from '../../wal/record/testing/synthetic-wal.ts';
-import { endOfWal, readWalFile, settlePromotion } from './wal-directory.ts';
+import { endOfWal, missingWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
 const start = (3 * segmentBytes) as Lsn;
 const [one, two, three] = [1, 2, 3] as Timeline[] as [Timeline, Timeline, Timeline];
@@ -171,4 +171,22 @@ describe('a promotion that was interrupted', () => {
     expect(files()).toEqual(left.sort());
     expect(await settlePromotion(data, two, three)).toBe('none');
   });
+});
+
+it('a standby lacks WAL if a file between its checkpoint and its end is gone or too short, of whatever timeline', async () => {
+  const control = Buffer.alloc(8_192);
+  control.writeBigUInt64LE(BigInt(later(start, 100)), 40);
+  writeFileSync(join(data, 'global', 'pg_control'), control);
+  const first = writeSegment(one, start, Buffer.from('ristretto'));
+  const second = writeSegment(two, later(start, segmentBytes), Buffer.from('lungo'));
+  const end = later(start, segmentBytes + 1_000);
+  expect(await missingWal(data, end)).toBeNull();
+  expect(await missingWal(data, start)).toBeNull();
+  truncateSync(second, 1_000);
+  expect(await missingWal(data, end)).toBeNull();
+  truncateSync(second, 999);
+  expect(await missingWal(data, end)).toMatch(/pg_wal lacks WAL that is needed, at 0\/4000000/);
+  expect(await missingWal(data, later(start, segmentBytes))).toBeNull();
+  rmSync(first);
+  expect(await missingWal(data, later(start, segmentBytes))).toMatch(/at 0\/3000000/);
 });

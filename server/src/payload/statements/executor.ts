@@ -67,7 +67,8 @@ export type InexactReason =
   | 'halfDone'
   | 'sessions'
   | 'differs'
-  | 'copyUseless';
+  | 'copyUseless'
+  | 'damaged';
 
 export interface StatementExecutor {
   /** @throws Error: PostgreSQL cannot be reached */

@@ -1,0 +1,60 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import type { Slot } from '../multipaxos/types/names.ts';
+import { SimulatedTime } from '../ports/testing/simulated-time.ts';
+import { StatementDatabaseHealth } from './statement-database-health.ts';
+import type { StatementPostgres } from './statement-database.ts';
+
+function setUp(code: string, isCopy = false) {
+  const time = new SimulatedTime();
+  const story: string[] = [];
+  const error = Object.assign(new Error('it does not start'), { code });
+  const postgres = {
+    instance: { onExit: () => () => undefined },
+    isCondemned: () => Promise.resolve(false),
+    start: () => Promise.reject(error),
+    kept: {
+      installed: () => Promise.resolve(isCopy ? { slot: 3 as Slot } : null),
+      discard: () => Promise.resolve(story.push('discard')),
+    },
+  } as unknown as StatementPostgres;
+  const health = new StatementDatabaseHealth({
+    postgres,
+    logger: pino({ level: 'silent' }),
+    timers: time,
+    onUp: () => undefined,
+    onDown: () => undefined,
+    onExecuted: () => undefined,
+  });
+  const executor = health.executor(() => Promise.reject(new Error('it is not made')));
+  const start = (): Promise<string> =>
+    executor.start().then(
+      (outcome) => (outcome.code === 'inexact' ? outcome.reason : outcome.code),
+      () => 'again',
+    );
+  return { start, story, time };
+}
+
+it('a database with which PostgreSQL does not start three times in a row is given up, and at once where it says that files are damaged', async () => {
+  const { start } = setUp('launchFailed');
+  expect([await start(), await start(), await start()]).toEqual(['again', 'again', 'damaged']);
+  expect(await setUp('databaseLost').start()).toBe('damaged');
+});
+
+it('settings that do not allow a start, and a full disk, cost no database', async () => {
+  for (const code of ['launchRefused', 'databaseFull']) {
+    const { start, story } = setUp(code, true);
+    for (let times = 0; times < 10; times += 1) expect(await start()).toBe('again');
+    expect(story).toEqual([]);
+  }
+});
+
+it('what takes the place of a damaged database is given up ever more seldom', async () => {
+  const { start, story, time } = setUp('databaseLost', true);
+  expect([await start(), await start()]).toEqual(['copyUseless', 'again']);
+  await time.pass(30_000);
+  expect(await start()).toBe('copyUseless');
+  await time.pass(30_000);
+  expect(await start()).toBe('again');
+  expect(story).toEqual(['discard', 'discard']);
+});
