@@ -41,6 +41,15 @@ const turnSlots = 512;
 /** Neither the log nor the directory have it any more. */
 export class WalMissingError extends Error {
   override readonly name = 'WalMissingError';
+  /** The directory ought to have it. */
+  readonly isOfDirectory: boolean;
+  constructor(
+    message: string,
+    { isOfDirectory = false, cause }: { readonly isOfDirectory?: boolean; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.isOfDirectory = isOfDirectory;
+  }
 }
 
 export class ChosenWal {
@@ -225,9 +234,9 @@ export class ChosenWal {
     const found = await this.options
       .readLocal(from, timelineAt(this.folded, from), bytes)
       .catch((cause: unknown) => {
-        throw new WalMissingError(missing, { cause });
+        throw new WalMissingError(missing, { isOfDirectory: true, cause });
       });
-    if (found.length === 0) throw new WalMissingError(missing);
+    if (found.length === 0) throw new WalMissingError(missing, { isOfDirectory: true });
     return [found];
   }
 

@@ -326,7 +326,9 @@ export class WalPayload implements Payload {
       try {
         next = await this.phase(next);
       } catch (error) {
-        next = this.failed(error);
+        const failed = this.failed(error);
+        const { loss } = context.wishes;
+        next = loss === null || failed.kind === 'lost' ? failed : { kind: 'lost', loss };
         await options.server.stop('immediate');
       }
       if (context.wishes.stopping) break;

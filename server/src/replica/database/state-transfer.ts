@@ -59,6 +59,9 @@ export function rankSources({ connected, leader, voters, equal }: Candidates): R
     .toSorted((one, other) => rank(one) - rank(other));
 }
 
+/** So often it is looked for somebody to ask, before a round counts in which there was nobody. */
+const alonesMax = 30;
+
 /** Resolves with what has come; null: the signal has ended it, or nobody could help and each was asked once. */
 export async function transferState(
   options: StateTransferOptions,
@@ -69,6 +72,7 @@ export async function transferState(
   const tooOld = new Set<ReplicaId>();
   let refusedMs = retryMs;
   let failedMs = retryMs;
+  let vainRounds = 0;
   while (!signal.aborted) {
     const rank = (source: ReplicaId): number => (tooOld.has(source) ? 1 : 0);
     const sources = options.sources().toSorted((one, other) => rank(one) - rank(other));
@@ -82,7 +86,9 @@ export async function transferState(
       // Another one's copy is as large.
       if (result.kind === 'noSpace') break;
     }
-    if (options.asksOnce?.() === true) return null;
+    // Right after its start a replica hears nobody yet.
+    vainRounds += sources.length === 0 ? 1 : alonesMax;
+    if (options.asksOnce?.() === true && vainRounds >= alonesMax) return null;
     await pause(timers, sources.length === 0 ? retryMs : hasFailed ? failedMs : refusedMs, signal);
     if (sources.length === 0) refusedMs = retryMs;
     else if (hasFailed) failedMs = Math.min(2 * failedMs, failedMsMax);

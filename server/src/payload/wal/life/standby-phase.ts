@@ -112,10 +112,10 @@ function readForStandby(
   if (!(pieces instanceof Promise)) return pieces;
   return pieces.catch((error: unknown) => {
     if (error instanceof WalMissingError) {
-      context.wishes.loss ??= {
-        cause: 'logPurged',
-        reason: `the standby asks for WAL that is gone: ${error.message}`,
-      };
+      const reason = `the standby asks for WAL that is gone: ${error.message}`;
+      context.wishes.loss ??= error.isOfDirectory
+        ? { cause: 'databaseLost', reason, isPresumed: true }
+        : { cause: 'logPurged', reason };
       context.signal.notify();
     }
     throw error;
@@ -205,9 +205,9 @@ async function endHung({ options }: LifeContext, reason: string): Promise<never>
 }
 
 /** Why it will never let anybody in; null: it may yet. */
-function standsUnfit({ options, hasNoBetter }: LifeContext, { progress }: RunningStandby): string | null {
+function standsUnfit({ options }: LifeContext, { progress }: RunningStandby): string | null {
   const { hasReported, isConsistent, replayed } = progress;
-  if (hasNoBetter || !hasReported || isConsistent) return null;
+  if (!hasReported || isConsistent) return null;
   if (progress.unchangedForMs(options.timers.nowMs()) < unfitMs) return null;
   return `PostgreSQL has replayed nothing beyond ${formatLsn(replayed)} for ${unfitMs} ms, which is less than its directory holds`;
 }

@@ -56,14 +56,15 @@ export class Standstill {
 
 /** A start that ends with the replica, and when PostgreSQL hangs: then this replica had better not lead. @throws LaunchError; why it was ended */
 export async function startWatched<T>(
-  { options, end }: LifeContext,
+  { options, end, wishes }: LifeContext,
   start: (ended: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { timers, timings, host, onDown, logger } = options;
   const hung = new AbortController();
   const standstill = new Standstill(options);
   async function look(): Promise<void> {
-    const reason = await standstill.look();
+    // What it lacks to come up is known: a start would go on asking for it.
+    const reason = wishes.loss?.reason ?? (await standstill.look());
     if (reason === null || hung.signal.aborted) return;
     logger.error({ reason }, 'a start of PostgreSQL is given up');
     onDown(reason);
