@@ -59,6 +59,7 @@ export function serveLife(life: SimulatedLife): HttpReplica {
       verify: async (request) => process.assembled?.replica.admin.verify(request) ?? unavailable(whyNot()),
       transferLeadership: async (request) =>
         process.assembled?.replica.admin.transferLeadership(request) ?? unavailable(whyNot()),
+      endSession: () => Promise.resolve(unavailable('A simulated group has no sessions of PostgreSQL.')),
       backup: () => Promise.resolve(unavailable('A simulated group has no backups.')),
     },
     readSlot: async (slot) => show()?.readSlot(slot) ?? unreadable(whyNot()),

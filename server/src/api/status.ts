@@ -199,6 +199,8 @@ export interface ReplicaStatus {
   /** Null: no backups are made on a schedule, or it has no database yet. */
   readonly backup: BackupReport | null;
   readonly clients: number;
+  /** Null or missing: not known, or statements travel. */
+  readonly held?: HeldResources | null;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
   /** `version`: of the peers' protocol, that is spoken with it; null while it is away. */
   readonly peers: readonly PeerStatus[];
@@ -302,6 +304,39 @@ export interface VerifyResult {
 }
 
 /** `to` null: to whoever is readiest. `transactionMs`: how long open transactions have to end before they are cut off. */
+/** What transactions at a replica's PostgreSQL hold of what all sessions share. */
+export interface HeldResources {
+  /** Entries of the shared lock table. `max`: what PostgreSQL has room for, at least. `holders`: the sessions that hold most. */
+  readonly locks: { readonly held: number; readonly max: number; readonly holders: readonly LockHolder[] };
+  readonly prepared: {
+    readonly count: number;
+    /** `max_prepared_transactions`. */
+    readonly max: number;
+    /** `xids`: so many transaction ids ago it began. No row version that it can see is removed by VACUUM. */
+    readonly oldest: { readonly gid: string; readonly ageMs: number; readonly xids: number } | null;
+  };
+}
+
+/** `pid` null: prepared transactions. What the gateway does not know is missing: the session is not a client's. */
+export interface LockHolder {
+  readonly pid: number | null;
+  readonly locks: number;
+  readonly role?: string;
+  readonly database?: string;
+  readonly address?: string;
+}
+
+/** Body of `POST /api/sessions/end`. */
+export interface SessionEndRequest {
+  /** Of PostgreSQL's process. */
+  readonly pid: number;
+}
+
+export interface SessionEndAnswer {
+  readonly ok: true;
+  readonly pid: number;
+}
+
 export interface LeaderTransferRequest {
   readonly to: ReplicaId | null;
   readonly transactionMs: number;

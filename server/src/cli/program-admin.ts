@@ -45,12 +45,14 @@ export interface AdminCommands {
   readonly verify: (where: Where, args: VerifyArguments) => Promise<void>;
   readonly doctor: (configFile: string, json: boolean) => Promise<void>;
   readonly transferLeadership: (where: Where, args: TransferArguments) => Promise<void>;
+  readonly endSession: (where: Where, pid: number) => Promise<void>;
 }
 
 export function addAdmin(program: Command, commands: AdminCommands): void {
   addInit(program, commands);
   addMembers(program, commands);
   addLeader(program, commands);
+  addSessions(program, commands);
   addVerify(program, commands);
   addDoctor(program, commands);
 }
@@ -215,6 +217,30 @@ ${exitCodesText}`,
       ({ to, waitMs, ...options }: WhereOptions & { readonly to?: ReplicaId; readonly waitMs: number }) =>
         commands.transferLeadership(whereOf(options), { to: to ?? null, transactionMs: waitMs }),
     );
+}
+
+function addSessions(program: Command, commands: AdminCommands): void {
+  const sessions = program.command('sessions').description("sessions of clients at a replica's PostgreSQL");
+  withWhere(
+    sessions
+      .command('end')
+      .description(
+        "end one, whatever it holds; its process id is in 'barista status --json' (held) and doctor",
+      )
+      .argument('<pid>', "of PostgreSQL's process", whole(1, 2_147_483_647)),
+  )
+    .addHelpText(
+      'after',
+      `
+For a session that holds so many locks that nobody can log in any more, or that nobody knows the end of. Its transaction is rolled back.
+A prepared transaction has no session: ROLLBACK PREPARED 'name' ends it, or COMMIT PREPARED.
+
+Examples:
+  barista sessions end 4711                     at the leader of a demo that runs here
+  barista sessions end 4711 --config r1.yaml    at r1
+${exitCodesText}`,
+    )
+    .action((pid: number, options: WhereOptions) => commands.endSession(whereOf(options), pid));
 }
 
 function addVerify(program: Command, commands: AdminCommands): void {

@@ -21,6 +21,7 @@ async function typed(...words: string[]): Promise<unknown> {
     initOnDatabase: record('initOnDatabase'),
     members: record('members'),
     transferLeadership: record('transferLeadership'),
+    endSession: record('endSession'),
     verify: record('verify'),
     backup: record('backup'),
     listBackups: record('listBackups'),
@@ -208,6 +209,10 @@ describe('the command line', () => {
     [
       ['leader', 'transfer', '--to', 'r2', '--wait-ms', '50', ...config],
       ['transferLeadership', replica, { to: 'r2', transactionMs: 50 }],
+    ],
+    [
+      ['sessions', 'end', '4711', ...config],
+      ['endSession', replica, 4711],
     ],
     [
       ['members', 'list', '--json', ...config],

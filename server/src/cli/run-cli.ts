@@ -13,6 +13,7 @@ import { runListBackups, runVerifyBackup } from './admin/backups-command.ts';
 import { runCertificates } from './admin/certificates-command.ts';
 import type { Founding } from '../main/found-replica.ts';
 import { runInit, runInitOnDatabase, runRestore } from './admin/founding-commands.ts';
+import { runEndSession } from './admin/sessions-command.ts';
 import { runTransfer } from './admin/leader-command.ts';
 import { runMembers } from './admin/members-command.ts';
 import { createProgressLine, megabytes, type ProgressLine } from './admin/progress-line.ts';
@@ -66,6 +67,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
     initOnDatabase: (configFile, sure) => runInitOnDatabase(configFile, sure, maker, print),
     restore: (configFile, from) => runRestore(configFile, from, maker, print, progressOf('Unpacked')),
     transferLeadership: async (where, args) => runTransfer(await resolveTarget(where), args, print),
+    endSession: async (where, pid) => runEndSession(await resolveTarget(where), pid, print),
     members: async (where, action) => runMembers(await resolveTarget(where), action, print),
     async verify(where, args) {
       code = await runVerify(await resolveTarget(where), args, print);

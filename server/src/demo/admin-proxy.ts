@@ -40,6 +40,8 @@ const transferBody = z.strictObject({
   transactionMs: z.int().min(0).max(60_000).default(1000),
 });
 
+const sessionBody = z.strictObject({ pid: z.int().min(1).max(2_147_483_647) });
+
 type Known = Pick<Supervisor, 'cluster' | 'plan'>;
 
 export interface AdminProxyOptions {
@@ -51,6 +53,8 @@ export interface AdminProxy {
   readonly members: RequestHandler;
   readonly verify: RequestHandler;
   readonly transferLeadership: RequestHandler;
+  /** Of the leader's PostgreSQL. */
+  readonly endSession: RequestHandler;
   /** It is the whole database, passwords and all: not for whoever else is on this machine. */
   readonly backup: RequestHandler[];
 }
@@ -128,6 +132,7 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
   return {
     members: toLeader('/api/members', membersBody, membersMs),
     transferLeadership: toLeader('/api/leader/transfer', transferBody, transferMs),
+    endSession: toLeader('/api/sessions/end', sessionBody, transferMs),
     verify: toLeader('/api/verify', verifyBody, verifyMs),
     backup: [requireOperator(access), passBackup],
   };

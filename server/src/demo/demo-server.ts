@@ -155,6 +155,7 @@ function routes(options: DemoServerOptions): Express {
   const admin = createAdminProxy({ supervisor, clusterSecret });
   app.post('/api/members', express.json({ limit: '16kb' }), ifStillWanted, admin.members);
   app.post('/api/leader/transfer', express.json({ limit: '16kb' }), ifStillWanted, admin.transferLeadership);
+  app.post('/api/sessions/end', express.json({ limit: '16kb' }), ifStillWanted, admin.endSession);
   app.post('/api/verify', express.json({ limit: '16kb' }), ifStillWanted, admin.verify);
   const activity = createActivityRoutes(supervisor, options.activity ?? null);
   app.get('/api/activity/:replica', activity.read);

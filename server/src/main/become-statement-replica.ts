@@ -73,6 +73,7 @@ const refusing: HttpAdmin = {
   members: () => Promise.resolve(unavailable),
   verify: () => Promise.resolve(unavailable),
   transferLeadership: () => Promise.resolve(unavailable),
+  endSession: () => Promise.resolve(unavailable),
   backup: () => Promise.resolve(unavailable),
 };
 

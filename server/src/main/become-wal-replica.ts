@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
+import { HeldResourceWatch } from '../adapters/postgres/inspection/held-resources.ts';
 import { lookAtCommits } from '../adapters/postgres/requests/look-at-commits.ts';
 import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
@@ -77,12 +78,17 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
   });
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
   const backups = offeredBackups(config, database, assembled);
-  const parts = { replica: assembled.replica, database, backups, identity: log.identity };
+  const held = new HeldResourceWatch(database.server.instance, logger);
+  const parts = { replica: assembled.replica, database, backups, identity: log.identity, held };
   const header = (): ReturnType<typeof headerOf> => headerOf(config, parts);
   const schedule = scheduleBackups({ config, cluster, assembled, source: backups, header, logger });
   const { replica } = assembled;
   const running: RunningReplica = {
-    status: (clients) => ({ ...replica.status(clients), backup: schedule?.report() ?? null }),
+    status: (clients) => ({
+      ...replica.status(clients),
+      backup: schedule?.report() ?? null,
+      held: held.report,
+    }),
     measures: () => replica.measures(),
     admin: replicaAdmin(config, parts),
     readSlot: (slot) => shown.readSlot(slot),
@@ -92,6 +98,7 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
     },
     stop: async () => {
       shown.stop();
+      held.stop();
       await schedule?.stop();
       await replica.stop();
     },

@@ -63,7 +63,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
   const { transport, events } = frame;
   const whyNot = (): string => frame.joining?.message ?? 'The replica is starting.';
   return {
-    status: () => statusOf(frame, pgwire.clients),
+    status: () => statusOf(frame, pgwire),
     measures: () => ({
       replica: frame.running?.measures() ?? noReplicaMeasures,
       gateway: pgwire.measures(),
@@ -116,9 +116,16 @@ function clientLimits({ clientsMax, clientsPerRoleMax, clientsPerAddressMax }: R
   };
 }
 
-function statusOf(frame: Frame, clients: number): ReplicaStatus {
-  if (frame.running === null) return statusOfJoining(frame, clients);
-  return frame.running.status(clients);
+function statusOf(frame: Frame, pgwire: PgwireListener): ReplicaStatus {
+  if (frame.running === null) return statusOfJoining(frame, pgwire.clients);
+  const status = frame.running.status(pgwire.clients);
+  const { held } = status;
+  if (held == null) return status;
+  const holders = held.locks.holders.map((each) => ({
+    ...each,
+    ...(each.pid === null ? {} : pgwire.sessionOf(each.pid)),
+  }));
+  return { ...status, held: { ...held, locks: { ...held.locks, holders } } };
 }
 
 function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Promise<void> {

@@ -45,6 +45,13 @@ export class OwnSession {
     }
   }
 
+  /** Ends the session, if there is one. Never rejects. */
+  async close(): Promise<void> {
+    const session = this.opening;
+    this.opening = null;
+    await session?.then((client) => client.end()).catch(() => undefined);
+  }
+
   private giveUp(session: Promise<Client>): void {
     this.forget(session);
     // One that does nothing at the moment says goodbye, one that waits for an answer is cut off.

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { BackupReport, ReplicaStatus } from '../../api/status.ts';
+import type { HeldResources, BackupReport, ReplicaStatus } from '../../api/status.ts';
 import { parseReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { fakeReplica } from '../../gateways/http/testing/fake-replica.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
@@ -113,6 +113,16 @@ const withStatus = (changes: Partial<ReplicaStatus>): DoctorFacts =>
 const told = (findings: readonly Finding[]): string[] =>
   findings.map(({ severity, what, todo }) => `${severity}: ${what} ${todo}`);
 const unknown = { ok: false, reason: 'EIO: it hums' } as const;
+
+const hoarder = { pid: 4711, locks: 800, role: 'app', database: 'shop', address: '10.0.0.9' };
+
+function held(part: Partial<HeldResources>): HeldResources {
+  return {
+    locks: { held: 9, max: 1000, holders: [] },
+    prepared: { count: 0, max: 20, oldest: null },
+    ...part,
+  };
+}
 
 describe('the doctor', () => {
   it('finds nothing where nothing is wrong', () => {
@@ -301,6 +311,18 @@ describe('the doctor', () => {
       'a long log',
       withStatus({ log: { bytes: 0.8 * GIB, segments: 9, purgedTo: 0 as Slot } }),
       /^warning: The log has 819 MiB of bounds\.logBytesMax, 1\.0 GiB, for the sake of a member that is behind/,
+    ],
+    [
+      'nearly all locks taken by a session',
+      withStatus({ held: held({ locks: { held: 850, max: 1000, holders: [hoarder] } }) }),
+      /^warning: Transactions hold 850 of 1000 locks; 800 of them belong to session 4711 \(role app, database shop, from 10\.0\.0\.9\)/,
+    ],
+    [
+      'an old prepared transaction',
+      withStatus({
+        held: held({ prepared: { count: 1, max: 20, oldest: { gid: 'x', ageMs: 3_600_000, xids: 5 } } }),
+      }),
+      /^warning: 1 of 20 transactions that can be prepared are; the oldest, 'x', for /,
     ],
     [
       'many clients',

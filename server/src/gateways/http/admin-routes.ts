@@ -15,6 +15,8 @@ import type {
   LeaderTransferRequest,
   MembersAnswer,
   MembersRequest,
+  SessionEndAnswer,
+  SessionEndRequest,
   VerifyRequest,
   VerifyResult,
 } from '../../api/status.ts';
@@ -30,6 +32,7 @@ export interface HttpAdmin {
   members(request: MembersRequest): Promise<AdminAnswer<MembersAnswer>>;
   verify(request: VerifyRequest): Promise<AdminAnswer<VerifyResult>>;
   transferLeadership(request: LeaderTransferRequest): Promise<AdminAnswer<LeaderTransferAnswer>>;
+  endSession(request: SessionEndRequest): Promise<AdminAnswer<SessionEndAnswer>>;
   /** The bytes of a backup file. Destroyed if whoever asked for it goes away. */
   backup(): Promise<AdminAnswer<Readable>>;
 }
@@ -65,6 +68,8 @@ const membersBody = z.discriminatedUnion('action', [
   z.strictObject({ action: z.literal('remove'), replica }),
 ]);
 const verifyBody = z.strictObject({ repair: z.boolean().default(false) });
+
+const sessionBody = z.strictObject({ pid: z.int().min(1).max(2_147_483_647) });
 
 /** Open transactions have a second to end, unless somebody says otherwise. */
 const transferBody = z.strictObject({
@@ -107,6 +112,17 @@ export function adminRoutes(admin: HttpAdmin, access: OperatorAccess, logger: Lo
       if (body === null) return;
       logger.warn({ request: body }, 'a hand-over of leadership was asked for');
       answer(response, await admin.transferLeadership(body));
+    }),
+  );
+  router.post(
+    '/api/sessions/end',
+    allowed,
+    json,
+    carryOut(async (request, response) => {
+      const body = read(sessionBody, request.body, response);
+      if (body === null) return;
+      logger.warn({ request: body }, 'the end of a session was asked for');
+      answer(response, await admin.endSession(body));
     }),
   );
   router.get(

@@ -93,6 +93,7 @@ const guarded: readonly (readonly [string, string])[] = [
   ['POST', '/api/members'],
   ['POST', '/api/verify'],
   ['POST', '/api/leader/transfer'],
+  ['POST', '/api/sessions/end'],
 ];
 
 function upgrade(port: number, headers: Record<string, string>, path = '/api/events'): Promise<string> {

@@ -262,6 +262,7 @@ describe('what operators ask', () => {
         ['/api/members', 'POST'],
         ['/api/verify', 'POST'],
         ['/api/leader/transfer', 'POST'],
+        ['/api/sessions/end', 'POST'],
         ['/api/backup', 'GET'],
       ] as const) {
         const answer = await ask(path, add, token, method);
@@ -278,6 +279,9 @@ describe('what operators ask', () => {
   });
 
   it('hands leadership over, to whoever is readiest or to one who is named, or says why not', async () => {
+    const ended = await ask('/api/sessions/end', { pid: 4711 }, 'the right one');
+    expect([ended.status, await ended.json()]).toEqual([200, { ok: true, pid: 4711 }]);
+    expect((await ask('/api/sessions/end', { pid: 0 }, 'the right one')).status).toBe(400);
     const done = await ask('/api/leader/transfer', {}, 'the right one');
     expect([done.status, await done.json()]).toEqual([200, { ok: true, leader: 'r2', tookMs: 80 }]);
     const refused = await ask('/api/leader/transfer', { to: 'r9' }, 'the right one');

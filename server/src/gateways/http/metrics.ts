@@ -135,6 +135,23 @@ const gauges: readonly (readonly [name: string, help: string, read: Reading])[] 
     '1 if chosen WAL is to be archived, and is not',
     (s) => (s.archive?.problem == null ? 0 : 1),
   ],
+  [
+    'barista_locks_held',
+    'Entries of the shared lock table of PostgreSQL that are taken',
+    (s) => s.held?.locks.held ?? 0,
+  ],
+  ['barista_locks_max', 'Entries that the shared lock table has room for', (s) => s.held?.locks.max ?? 0],
+  ['barista_prepared_transactions', 'Transactions that are prepared', (s) => s.held?.prepared.count ?? 0],
+  [
+    'barista_prepared_transactions_max',
+    'Transactions that can be prepared (max_prepared_transactions)',
+    (s) => s.held?.prepared.max ?? 0,
+  ],
+  [
+    'barista_prepared_oldest_seconds',
+    'Age of the oldest prepared transaction; 0: there is none',
+    (s) => (s.held?.prepared.oldest?.ageMs ?? 0) / 1000,
+  ],
   ['barista_postgres_up', '1 if the PostgreSQL of this replica answers', (s) => (s.postgres.up ? 1 : 0)],
 ];
 /** Kept by the replica itself, so they are copied as they stand. */

@@ -12,7 +12,7 @@ import * as errors from './errors.ts';
 import { Admission } from './front/admission.ts';
 import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
-import type { Front } from './front/sessions.ts';
+import type { Front, ServedBackend } from './front/sessions.ts';
 import { ToldErrors } from './front/told-errors.ts';
 import { VouchedLinks } from './front/vouched-links.ts';
 import { IdleWatch } from './kept/idle-watch.ts';
@@ -59,6 +59,8 @@ export interface PgwireListener {
   /** How often answers had to wait until they could leave. */
   readonly answersHeld: number;
   measures(): GatewayMeasures;
+  /** Whose session at this replica's primary has this process; null: no client's. */
+  sessionOf(pid: number): Omit<ServedBackend, 'pid'> | null;
   /** A connection to itself for a client of another gateway of this process. @throws Error */
   connectAs(link: ClientLink): Promise<Socket>;
   /** Ends every client and stops listening. */
@@ -138,6 +140,14 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
       return answersHeldBy(front);
     },
     measures: () => measuresOf(front),
+    sessionOf(pid) {
+      for (const { backend } of front.served)
+        if (backend?.pid === pid) {
+          const { role, database, address } = backend;
+          return { role, database, address };
+        }
+      return null;
+    },
     connectAs: (link) => front.vouched.connect({ host: options.host, port }, link),
     async close() {
       stopListening();

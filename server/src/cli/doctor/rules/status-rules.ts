@@ -1,7 +1,9 @@
 /** What the replica says of itself, and how its members are reached. */
 import type { ReplicaCondition, ReplicaStatus } from '../../../api/status.ts';
 import type { DoctorFacts, Finding, Rule, Severity } from '../facts.ts';
-import { error, GIB, notice, sizeText, warning, when } from './words.ts';
+import { ageText, error, GIB, notice, sizeText, warning, when } from './words.ts';
+
+const preparedLongMs = 5 * 60_000;
 
 const withStatus =
   (judge: (status: ReplicaStatus, facts: DoctorFacts) => readonly Finding[]): Rule =>
@@ -114,6 +116,37 @@ const logGrows = withStatus(({ log, peers }, { config }) => {
   );
 });
 
+const locksNearlyFull = withStatus(({ held }) => {
+  if (held == null || held.locks.held < 0.8 * held.locks.max) return [];
+  const { locks } = held;
+  const [most] = locks.holders;
+  const who =
+    most === undefined || most.pid === null
+      ? 'prepared transactions'
+      : `session ${most.pid}${most.role === undefined ? '' : ` (role ${most.role}, database ${most.database}, from ${most.address})`}`;
+  return [
+    warning(
+      `Transactions hold ${locks.held} of ${locks.max} locks; ${most?.locks ?? 0} of them belong to ${who}. When all are taken nobody can log in.`,
+      most?.pid == null
+        ? 'End them: COMMIT PREPARED, or ROLLBACK PREPARED.'
+        : `End it: "barista sessions end ${most.pid}". If the application needs them, raise max_locks_per_transaction in postgres.settings of all replicas.`,
+    ),
+  ];
+});
+
+const preparedLong = withStatus(({ held }) => {
+  const oldest = held?.prepared.oldest ?? null;
+  if (held == null || oldest === null) return [];
+  const { count, max } = held.prepared;
+  if (oldest.ageMs < preparedLongMs && count < 0.8 * max) return [];
+  return [
+    warning(
+      `${count} of ${max} transactions that can be prepared are; the oldest, '${oldest.gid}', for ${ageText(oldest.ageMs)}. It keeps its locks, and VACUUM from what ${oldest.xids} transaction ids left behind.`,
+      "Where its transaction manager has forgotten it, end it: ROLLBACK PREPARED 'name', or COMMIT PREPARED, in its database.",
+    ),
+  ];
+});
+
 const clientsMany = withStatus(({ clients }, { config }) =>
   when(config.ok && clients >= 0.9 * config.value.bounds.clientsMax, () =>
     warning(
@@ -200,6 +233,8 @@ export const statusRules = {
   notVoting,
   logGrows,
   clientsMany,
+  locksNearlyFull,
+  preparedLong,
   walWaits,
   lags,
   faultsSet,

@@ -151,6 +151,7 @@ export function fakeReplica(id: string, httpPort = 0, pgwirePort = 7432): FakeRe
             ? ({ ok: true, answer: { ok: true, leader: 'r2' as ReplicaId, tookMs: 80 } } as const)
             : ({ ok: false, error: { code: 'noSuccessor', message: `${to} is no voter.` } } as const),
         ),
+      endSession: ({ pid }) => Promise.resolve({ ok: true, answer: { ok: true, pid } } as const),
       backup: () => Promise.resolve({ ok: true, answer: Readable.from(['all ', 'of it']) } as const),
     },
     change(part) {

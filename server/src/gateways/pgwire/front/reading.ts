@@ -37,7 +37,14 @@ export async function placeReader(
     if (failed !== null || isGone(client)) return failed;
     openSession(
       front,
-      { client, startup: readOnly(startup), connection, takesDoubts: false, onLeft: null },
+      {
+        client,
+        startup: readOnly(startup),
+        connection,
+        applicant: applicantOf(arrival),
+        takesDoubts: false,
+        onLeft: null,
+      },
       found,
     );
     return null;

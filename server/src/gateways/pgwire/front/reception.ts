@@ -165,7 +165,11 @@ async function place(front: Front, arrival: Arrival): Promise<GatewayError | nul
       ? (left: LeftSession): void => keep(front, arrival, { place: placement, upstream: left.upstream, left })
       : null;
   const takesDoubts = startup.tunnelNonce !== null;
-  openSession(front, { client, startup, connection, takesDoubts, onLeft }, placement);
+  openSession(
+    front,
+    { client, startup, connection, applicant: applicantOf(arrival), takesDoubts, onLeft },
+    placement,
+  );
   return null;
 }
 

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import type { StatementSessions } from '../../../ports/statement-sessions.ts';
-import { isReadable, roleOf, type StartupMessage, startupParameter } from '../codec/startup.ts';
+import { databaseOf, isReadable, roleOf, type StartupMessage, startupParameter } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AccessRules } from '../login/access-rules.ts';
@@ -31,10 +31,18 @@ import type { CancelRegistry } from './cancel-registry.ts';
 import type { ToldErrors } from './told-errors.ts';
 import type { VouchedLinks } from './vouched-links.ts';
 
+/** `pid`: of PostgreSQL's process; 0: not known yet. */
+export interface ServedBackend extends Omit<Applicant, 'isProven'> {
+  pid: number;
+  readonly database: string;
+}
+
 /** A client's connection that is being served: here, or by the leader. */
 export interface Served {
   readonly kind: SessionKind;
   readonly client: Duplex;
+  /** Of a session with this replica's primary, once it has begun. */
+  readonly backend?: ServedBackend;
   onService(service: Service): void;
   end(error: GatewayError, options?: { readonly atOnce?: boolean }): void;
 }
@@ -106,6 +114,7 @@ export interface Guest {
   readonly client: Duplex;
   readonly startup: StartupMessage;
   readonly connection: Pick<Connection, 'becomeClient' | 'isClient'>;
+  readonly applicant: Pick<Applicant, 'role' | 'address'>;
   /** What is at its other end is a gateway, which is told of transactions whose outcome may come into doubt. */
   readonly takesDoubts: boolean;
   /** Leadership is handed over: the client is to go on with the next leader. Null: its session ends. */
@@ -120,6 +129,8 @@ export function openSession(
   const { client, startup, connection } = guest;
   const { generation, door } = placement;
   const { socketPath } = door;
+  const { role, address } = guest.applicant;
+  const backend: ServedBackend = { pid: 0, role, address, database: databaseOf(startup) };
   let forgetKey = (): void => {};
   const session = new Session({
     client,
@@ -134,6 +145,7 @@ export function openSession(
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
     onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (key) => {
+      backend.pid = key.readUInt32BE(0);
       forgetKey = front.cancels.add(key, {
         way: () => cancelSession(session, front.service, generation),
         isOwed: () => session.tracker.outstanding,
@@ -165,6 +177,7 @@ export function openSession(
   const served: Served = {
     kind: 'leader',
     client,
+    backend,
     onService,
     end: (error, options) => session.end(error, options),
   };

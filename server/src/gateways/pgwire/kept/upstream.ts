@@ -7,6 +7,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import type { ClientService, Service } from '../../../ports/client-service.ts';
 import type { Placement } from '../front/await-service.ts';
 import { type Arrival, type Front, openSession } from '../front/sessions.ts';
+import { roleOf } from '../codec/startup.ts';
 import { openUpstream } from '../login/upstream-login.ts';
 
 export type Place = Extract<Service, { kind: 'at' }> | Extract<Placement, { kind: 'here' }>;
@@ -53,7 +54,7 @@ async function openThere(
 
 function openHere(
   front: Front,
-  { startup, isProven }: Arrival,
+  { startup, link, isProven }: Arrival,
   place: Extract<Place, { kind: 'here' }>,
 ): Upstream {
   // PostgreSQL itself asks nobody who comes by its socket.
@@ -64,6 +65,7 @@ function openHere(
   far.on('error', () => {});
   // The client was counted when it came.
   const connection = { becomeClient: () => null, isClient: true };
-  openSession(front, { client: far, startup, connection, onLeft: null, takesDoubts: true }, place);
+  const applicant = { role: roleOf(startup), address: link.address };
+  openSession(front, { client: far, startup, connection, applicant, onLeft: null, takesDoubts: true }, place);
   return { code: 'open', stream: near };
 }
