@@ -51,6 +51,8 @@ export function createServiceDoor(whyNot: () => string): ServiceDoor {
     outcomeOf: (transaction, waitMs) => behind?.outcomeOf(transaction, waitMs) ?? Promise.resolve('unknown'),
     outcomeOfRequest: (request, leadership, waitMs) =>
       behind?.outcomeOfRequest(request, leadership, waitMs) ?? Promise.resolve({ code: 'unknown' }),
+    mayActElsewhere: (session, leadership, waitMs) =>
+      behind?.mayActElsewhere(session, leadership, waitMs) ?? Promise.resolve(true),
     leadership: (generation) => behind?.leadership(generation) ?? null,
     prepareRequests: (database, generation) =>
       behind?.prepareRequests(database, generation) ?? Promise.reject(new Error(whyNot())),

@@ -51,6 +51,9 @@ export interface NamedRequest {
   readonly name: string;
 }
 
+/** A session, by what it may do: the role that logged in, and its database. */
+export type SessionPlace = Omit<NamedRequest, 'name'>;
+
 /** `tag`: the command tag of the first time, such as `INSERT 0 1`; null: it was not kept. */
 export type RequestOutcome =
   | { readonly code: 'committed'; readonly tag: string | null }
@@ -99,6 +102,11 @@ export interface ClientService {
   outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome>;
   /** The same for a transaction that has a name: `leadership` is that of the session in which it was being decided. Never rejects. */
   outcomeOfRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome>;
+  /**
+   * Whether such a session may have had effects that are not in its database, so that it tells little that its transaction is not committed there: as this replica's PostgreSQL knows once it has everything of that
+   * leadership; null: as it knows now. True if that is not found out in time. Never rejects.
+   */
+  mayActElsewhere(session: SessionPlace, leadership: Ballot | null, waitMs: number): Promise<boolean>;
   /** The ballot under which this generation serves; null once it has ended. */
   leadership(generation: number): Ballot | null;
   /** Makes the tables and functions for named transactions in this database, if they are not there. @throws Error with the reason */

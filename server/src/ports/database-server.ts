@@ -5,7 +5,7 @@
  */
 import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { WalPosition } from '../wal/position.ts';
-import type { NamedRequest } from './client-service.ts';
+import type { NamedRequest, SessionPlace } from './client-service.ts';
 import type { SnapshotView } from './digest.ts';
 
 /** How far a standby is. */
@@ -165,6 +165,8 @@ export interface DatabaseServer {
   shownAmong(xids: readonly bigint[], givenUp: AbortSignal): Promise<readonly bigint[]>;
   /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */
   committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
+  /** What a session of this kind changes may not all be rows of its database: foreign servers, extensions, a setting that says so. As `statusOf`. @throws Error */
+  mayActElsewhere(session: SessionPlace): Promise<boolean>;
   /** Works on a standby, too. @throws Error while it lets nobody in */
   checkup(): Promise<Checkup>;
   /** Looks at the next part of the files, in a session that is opened for it; the same part again after something was found. Works on a standby, too. @throws Error if the files cannot be looked at */

@@ -395,6 +395,7 @@ export class SteppedPostgres {
       shownAmong: () => Promise.reject(new Error('not asked here')),
       committedRequest: () => Promise.resolve(null),
       lookAtFiles: () => Promise.resolve({ code: 'unknown' }),
+      mayActElsewhere: () => Promise.resolve(false),
       checkup: () => Promise.reject(new Error('not asked here')),
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
     };

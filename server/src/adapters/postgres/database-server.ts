@@ -8,8 +8,9 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
-import type { NamedRequest } from '../../ports/client-service.ts';
+import type { NamedRequest, SessionPlace } from '../../ports/client-service.ts';
 import type { SnapshotView } from '../../ports/digest.ts';
 import type {
   Checkup,
@@ -210,6 +211,18 @@ class Server implements PostgresDatabaseServer {
     const client = await connectPg({ socketDir: this.instance.socketDir, database });
     try {
       return await readRequest(client, request);
+    } finally {
+      await client.end();
+    }
+  }
+
+  async mayActElsewhere({ database, role }: SessionPlace): Promise<boolean> {
+    const client = await connectPg({ socketDir: this.instance.socketDir, database });
+    try {
+      const { rows } = await client.query<Record<string, boolean>>(effectsElsewhere('$1::pg_catalog.name'), [
+        role,
+      ]);
+      return Object.values(rows[0] ?? {})[0] !== false;
     } finally {
       await client.end();
     }

@@ -22,6 +22,8 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
     server: {
       statusOf: (xid) =>
         world.down ? Promise.reject(new Error('away')) : Promise.resolve(statuses[String(xid)] ?? 'unknown'),
+      mayActElsewhere: ({ database }) =>
+        world.down ? Promise.reject(new Error('away')) : Promise.resolve(database === 'foreign'),
       committedRequest: ({ name }) => Promise.resolve(name === 'done' ? { tag: 'INSERT 0 1' } : null),
     },
     replayed: () => lsn(world.replayed),
@@ -34,7 +36,9 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
   const of = (xid: bigint, leadership = b1): Promise<string> =>
     time.until(outcomes.ofTransaction({ leadership, xid }, 30));
   const ofName = (name: string) => time.until(outcomes.ofRequest({ database: 'd', role: 'r', name }, b1, 30));
-  return { time, successions, world, of, ofName };
+  const elsewhere = (database: string, leadership: typeof b1 | null = b1) =>
+    time.until(outcomes.mayActElsewhere({ database, role: 'r' }, leadership, 30));
+  return { time, successions, world, of, ofName, elsewhere };
 }
 
 describe('what became of a transaction', () => {
@@ -144,5 +148,34 @@ describe('what became of a transaction', () => {
     expect(await ofName('other')).toEqual({ code: 'unknown' });
     world.serves = true;
     expect(await ofName('other')).toEqual({ code: 'notCommitted' });
+  });
+});
+
+describe('what a session may have done elsewhere', () => {
+  it('is known once everything of its leadership is here, and is taken for something before', async () => {
+    const { elsewhere, successions, world } = setUp();
+    expect(await elsewhere('d')).toBe(true);
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 499;
+    expect(await elsewhere('d')).toBe(true);
+    world.replayed = 500;
+    expect([await elsewhere('d'), await elsewhere('foreign')]).toEqual([false, true]);
+    world.down = true;
+    expect(await elsewhere('d')).toBe(true);
+  });
+
+  it('is looked at anew for a leadership that has ended, whatever was found before', async () => {
+    const { elsewhere, successions, world } = setUp();
+    expect(await elsewhere('foreign', null)).toBe(true);
+    world.down = true;
+    expect(await elsewhere('foreign', null)).toBe(true);
+    expect(await elsewhere('d', null)).toBe(true);
+    world.down = false;
+    expect(await elsewhere('d', null)).toBe(false);
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 500;
+    world.down = true;
+    expect(await elsewhere('d', null)).toBe(false);
+    expect(await elsewhere('d')).toBe(true);
   });
 });

@@ -11,6 +11,7 @@ import type {
   NamedRequest,
   OpenTransaction,
   RequestOutcome,
+  SessionPlace,
   TransactionOutcome,
 } from '../../ports/client-service.ts';
 import { pause } from '../../payload/pause.ts';
@@ -21,7 +22,7 @@ import type { Ending, Successions } from './successions.ts';
 
 export interface OutcomesOptions {
   readonly successions: Successions;
-  readonly server: Pick<DatabaseServer, 'statusOf' | 'committedRequest'>;
+  readonly server: Pick<DatabaseServer, 'statusOf' | 'committedRequest' | 'mayActElsewhere'>;
   /** Of the chosen WAL, this replica's PostgreSQL has replayed everything below, or is the primary that goes on from there. */
   readonly replayed: () => Lsn;
   /** Clients are served here: everything that its PostgreSQL began with is chosen. */
@@ -33,11 +34,18 @@ export interface OutcomesOptions {
   readonly pollMs: number;
 }
 
+const looksKeptMs = 60_000;
+const looksKeptMax = 1_000;
+
 export class Outcomes {
   private readonly options: OutcomesOptions;
   /** About transactions: how many were asked, and how many of them are not answered. */
   private questions = 0;
   private open = 0;
+  /** Looks that are under way, by role and database: many sessions that are interrupted at once ask the same. */
+  private readonly looks = new Map<string, Promise<boolean>>();
+  /** What was found some time ago: good for what nothing is concluded from. */
+  private readonly found = new Map<string, { readonly atMs: number; readonly acts: boolean }>();
 
   constructor(options: OutcomesOptions) {
     this.options = options;
@@ -59,6 +67,39 @@ export class Outcomes {
     const deadline = this.options.timers.nowMs() + waitMs;
     const found = await this.settle(deadline, () => this.lookFor(request, leadership));
     return found ?? { code: 'unknown' };
+  }
+
+  /** True if that cannot be told. */
+  async mayActElsewhere(session: SessionPlace, leadership: Ballot | null, waitMs: number): Promise<boolean> {
+    const deadline = this.options.timers.nowMs() + waitMs;
+    const found = await this.settle(deadline, async () => {
+      const ending = leadership === null ? null : this.options.successions.endOf(leadership);
+      if (ending === 'unknown') return true;
+      // What was made under that leadership, and may have been used, is here only then.
+      if (leadership !== null && (ending === null || !this.isComplete(ending))) return null;
+      return leadership === null ? this.lookSeldom(session) : this.lookInto(session);
+    });
+    return found ?? true;
+  }
+
+  private async lookSeldom(session: SessionPlace): Promise<boolean> {
+    const key = keyOf(session);
+    const nowMs = this.options.timers.nowMs();
+    const known = this.found.get(key);
+    if (known !== undefined && nowMs - known.atMs < looksKeptMs) return known.acts;
+    const acts = await this.lookInto(session);
+    if (this.found.size >= looksKeptMax) this.found.clear();
+    this.found.set(key, { atMs: nowMs, acts });
+    return acts;
+  }
+
+  private lookInto(session: SessionPlace): Promise<boolean> {
+    const key = keyOf(session);
+    const known = this.looks.get(key);
+    if (known !== undefined) return known;
+    const look = this.options.server.mayActElsewhere(session).finally(() => this.looks.delete(key));
+    this.looks.set(key, look);
+    return look;
   }
 
   /** Null: cannot be told yet. */
@@ -104,4 +145,8 @@ export class Outcomes {
       await pause(timers, pollMs);
     }
   }
+}
+
+function keyOf({ database, role }: SessionPlace): string {
+  return JSON.stringify([database, role]);
 }

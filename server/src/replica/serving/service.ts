@@ -15,6 +15,7 @@ import type {
   PostgresDoor,
   RequestOutcome,
   Service,
+  SessionPlace,
   TransactionOutcome,
 } from '../../ports/client-service.ts';
 import type { LookAtCommits } from '../../ports/commits-look.ts';
@@ -238,6 +239,10 @@ export class ReplicaService implements ClientService {
 
   outcomeOfRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome> {
     return this.options.outcomes.ofRequest(request, leadership, waitMs);
+  }
+
+  mayActElsewhere(session: SessionPlace, leadership: Ballot | null, waitMs: number): Promise<boolean> {
+    return this.options.outcomes.mayActElsewhere(session, leadership, waitMs);
   }
 
   leadership(generation: number): Ballot | null {

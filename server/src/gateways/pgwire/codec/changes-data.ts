@@ -16,6 +16,13 @@ export function readsData(bytes: Buffer, from: number, to: number): boolean {
   return beginsWith(reading, bytes, from, to);
 }
 
+/** What PostgreSQL lets a transaction do that may not write: to tell or end others, or to act in another database. What hides in functions of the client's is not seen. */
+const beside = /notify|dblink|pg_(?:cancel|terminate)_backend|pg_reload_conf|pg_switch_wal|lo_export/i;
+
+export function actsBeside(bytes: Buffer, from: number, to: number): boolean {
+  return beside.test(bytes.toString('latin1', from, to));
+}
+
 export function commitsData(bytes: Buffer, from: number, to: number): boolean {
   return beginsWith(committing, bytes, from, to);
 }

@@ -153,6 +153,10 @@ export function databaseOf(startup: StartupMessage): string {
   return utf8(startupParameter(startup, 'database') ?? startupParameter(startup, 'user') ?? '');
 }
 
+export function sessionPlace(startup: StartupMessage): { readonly database: string; readonly role: string } {
+  return { database: databaseOf(startup), role: roleOf(startup) };
+}
+
 /** The names of role and database are in UTF-8. */
 export function isReadable(startup: StartupMessage): boolean {
   return ['user', 'database'].every((name) => {

@@ -7,6 +7,7 @@ import { defaultLimits } from '../limits.ts';
 import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';
 import { Following } from './following.ts';
+import { assigning } from './id-question.ts';
 import { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { settle, settleAfter } from './settlement.ts';
@@ -110,7 +111,7 @@ it('no part of the answer to a COMMIT is told twice', () => {
   expect(words.map((word) => String.fromCharCode(word[0]!)).join('')).toBe('EZ');
 });
 
-describe('the COMMIT of a transaction that has written nothing', () => {
+describe('the COMMIT of a transaction that has no id', () => {
   const id = (value: string): Buffer => Buffer.concat([frame('V', value), frame('Z', 'T')]);
   const hold = 'DECLARE c CURSOR WITH HOLD FOR SELECT writes()';
   const none = id('\xff\xff\xff\xff');
@@ -127,15 +128,26 @@ describe('the COMMIT of a transaction that has written nothing', () => {
     return settlement.kind === 'go' ? settlement.how.block : settlement.kind;
   }
 
-  it('has not taken effect, whatever became of it', () => expect(interrupted(none, 'COMMIT')).toBe('untold'));
+  it.each([
+    ["SELECT pg_notify('a', 'b')", assigning.oid],
+    ['SELECT 1', 5060],
+  ])('is given one ahead of it where the block has said that it notifies: %s', (sql, oid) => {
+    const session = elsewhere();
+    session.tracker.told(0, 'T');
+    session.sent(send.query(sql));
+    session.reader.read(readyForQuery('T'));
+    const sent = Buffer.concat(session.sent(send.query('COMMIT')));
+    expect(sent.readInt32BE(5)).toBe(oid);
+  });
 
   it.each([
+    ['none, for it may be given one inside COMMIT', none, ['COMMIT'], 'none'],
     ['an id', id('\0\0\0\x0277'), ['COMMIT'], 'ask'],
     ['no answer', Buffer.alloc(0), ['COMMIT'], 'none'],
     ['another statement', none, ['SELECT f(); COMMIT'], 'none'],
     ['another request', none, ['COMMIT', 'SELECT f()'], 'none'],
     ['a cursor that it makes', none, [hold, 'COMMIT'], 'none'],
-  ] as const)('is not known to have with %s', (_, answer, requests, settled) =>
+  ] as const)('is not called not committed: %s', (_, answer, requests, settled) =>
     expect(interrupted(answer, ...requests)).toBe(settled),
   );
 });

@@ -31,7 +31,7 @@ import type { LeftSession } from './left-session.ts';
 import { isOfCopy, KeptRequests } from './kept-requests.ts';
 import { meaningOf, type Said, saysBackendEnded } from './last-words.ts';
 import type { LogInResult } from './log-in.ts';
-import { failStep, type RestoreStep, restoreSteps } from './restore.ts';
+import { askElsewhere, failStep, type RestoreStep, restoreSteps } from './restore.ts';
 import { SessionState } from './session-state.ts';
 import type { Continuation, Interrupted } from './settlement.ts';
 import { askState, StateAnswer } from './state-question.ts';
@@ -79,8 +79,6 @@ export class Following implements UpstreamListener {
   private held: { readonly status: TransactionStatus; readonly isBare: boolean } | null = null;
   /** The end of what the client has sent, which commits: PostgreSQL gets it when the id is known. */
   private withheld: Buffer | null = null;
-  /** The COMMIT that is under way commits nothing: its transaction has written nothing. */
-  private hasNothing = false;
   /** Who takes the answer to a question behind the request that is under way. */
   private ownBehind: IdAnswer | null = null;
   /** What is left of the client's message is not passed on. */
@@ -97,7 +95,7 @@ export class Following implements UpstreamListener {
     this.requests = new KeptRequests(limits.keptBytesMax, budget);
     this.state = new SessionState({ preparedBytesMax: limits.preparedBytesMax, budget });
     this.ids = new IdsAhead(this.tracker, this.state.statements, {
-      answered: (doubt, commits) => this.idAnswered(doubt, commits),
+      answered: (doubt) => this.idAnswered(doubt),
       // It is sent again in a session of its own.
       refused: () => {
         this.said = 'notCommitted';
@@ -152,7 +150,9 @@ export class Following implements UpstreamListener {
     }
     if (isChanged) return passed;
     const mayAsk = fromClient.atBoundary && this.isMovable;
-    const question = mayAsk ? this.ids.question(chunk, this.known.doubt !== null) : null;
+    const question = mayAsk
+      ? this.ids.question(chunk, this.known.doubt !== null, this.state.commitMayAct)
+      : null;
     if (question === null) return [...passed, chunk];
     this.reader.own = question.taker;
     this.reader.block = question.block;
@@ -168,10 +168,9 @@ export class Following implements UpstreamListener {
     return withheld === null ? [] : [withheld];
   }
 
-  /** PostgreSQL has said the id of the transaction that is open, if it has one. */
-  private idAnswered(doubt: Doubt | null, commits: boolean): void {
+  /** PostgreSQL has said the id of the transaction that is open. Null tells nothing: it may be given one inside its COMMIT, or act elsewhere. */
+  private idAnswered(doubt: Doubt | null): void {
     if (doubt !== null) this.known.doubt = doubt;
-    else this.hasNothing = commits && !this.state.commitMayWrite;
     for (const bytes of this.takeWithheld()) this.options.send(bytes);
   }
 
@@ -290,7 +289,6 @@ export class Following implements UpstreamListener {
     if (this.failing?.isOver === true || (this.failing?.isOfBlock === true && !this.isReplaced))
       this.failing = this.refuseChain(tracker.due) ?? this.tellLoss();
     this.isLoggedIn = true;
-    this.hasNothing = false;
     if (this.ownBehind !== null) this.reader.own = this.ownBehind;
     this.ownBehind = null;
   }
@@ -369,10 +367,14 @@ export class Following implements UpstreamListener {
     return this.requestsAnswered < this.resentUpTo ? errors.leaderWentAwayAgain : null;
   }
 
-  /** What would commit was not sent, or there was nothing to commit. */
+  /** What would commit was not sent. */
   private get isUncommitted(): boolean {
-    const { due, open } = this.tracker;
-    return this.withheld !== null || (this.hasNothing && due === 1 && !open);
+    return this.withheld !== null;
+  }
+
+  /** The client has spoken of what acts elsewhere, which may have been made in the transaction that is lost. */
+  get spokeOfElsewhere(): boolean {
+    return this.state.spokeOfElsewhere;
   }
 
   private get answer(): readonly Buffer[] | null {
@@ -396,8 +398,8 @@ export class Following implements UpstreamListener {
     return [readyForQuery(held.status)];
   }
 
-  stepsTo({ block }: Continuation): readonly RestoreStep[] {
-    const steps = restoreSteps(this.state);
+  stepsTo({ block, trustsAbsence }: Continuation): readonly RestoreStep[] {
+    const steps = [...(trustsAbsence ? [askElsewhere] : []), ...restoreSteps(this.state)];
     return block === 'none' ? steps : [...steps, failStep];
   }
 
@@ -413,11 +415,11 @@ export class Following implements UpstreamListener {
     for (const name of session.forgotten) state.statements.forget(name);
     this.key = session.key;
     this.ids.under(session.parameters.get(leadershipParameter));
+    if (session.told !== null) this.ids.actsElsewhere = session.told !== 'f';
     this.said = null;
     this.backendEnded = false;
     this.held = null;
     this.withheld = null;
-    this.hasNothing = false;
     this.ownBehind = null;
     this.known.doubt = null;
     this.isReplaced = how.block !== 'none';

@@ -4,7 +4,7 @@
  * Pure. Responsible for: which requests, not how it is asked (id-question.ts). It may miss some, whose outcome is not known then: what comes in several pieces, SQL that changes data without saying so in its first word, the first request that has come while another is under way.
  */
 import { bindComplete, commandComplete, noData, parseComplete } from '../../../pgwire/backend-messages.ts';
-import { changesData, commitsData, readsData } from '../codec/changes-data.ts';
+import { actsBeside, changesData, commitsData, readsData } from '../codec/changes-data.ts';
 import { commitText } from '../codec/commit-text.ts';
 import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
@@ -24,9 +24,17 @@ interface Prepared {
   readonly reads: boolean;
   readonly commits: boolean;
   readonly mayFollow: boolean;
+  /** It reads, and calls what acts on others whether or not its transaction may write. */
+  readonly actsBeside: boolean;
 }
 
-const unknown: Prepared = { changes: false, reads: false, commits: false, mayFollow: false };
+const unknown: Prepared = {
+  changes: false,
+  reads: false,
+  commits: false,
+  mayFollow: false,
+  actsBeside: false,
+};
 const portalByte = 'P'.charCodeAt(0);
 const committed = commandComplete('COMMIT');
 const commitBytesMax = 100;
@@ -34,15 +42,7 @@ const commitBytesMax = 100;
 export class ForeseenCommit {
   private readonly tracker: Pick<
     RequestTracker,
-    | 'status'
-    | 'due'
-    | 'open'
-    | 'mayHaveSurplus'
-    | 'verdict'
-    | 'endsTransaction'
-    | 'rules'
-    | 'loneText'
-    | 'isLoneCommit'
+    'status' | 'due' | 'open' | 'mayHaveSurplus' | 'verdict' | 'endsTransaction' | 'rules' | 'loneText'
   >;
   private readonly statements: KnownStatements;
   private status: TransactionStatus = 'I';
@@ -54,6 +54,8 @@ export class ForeseenCommit {
   private changes = false;
   /** Its statements change data, or read. */
   private isPlain = true;
+  /** Of prepared ones: none acts beside its transaction. */
+  private isRepeatable = true;
   /** Of a Query: it is one statement, and a plain one. */
   private isSingle = false;
   /** Its last message is the Sync. */
@@ -84,6 +86,7 @@ export class ForeseenCommit {
     this.mayFollow = null;
     this.isSingle = false;
     this.isPlain = true;
+    this.isRepeatable = true;
     this.changes = false;
     this.mayCopy = false;
     this.portal = null;
@@ -158,23 +161,18 @@ export class ForeseenCommit {
     return this.status === 'I';
   }
 
-  /** The request is a COMMIT and nothing else. */
-  get isCommit(): boolean {
-    return this.tracker.isLoneCommit || this.answer !== null;
-  }
-
   /** All that PostgreSQL says when it has succeeded, but for ReadyForQuery; null: it is not known. */
   get answer(): readonly Buffer[] | null {
     return this.expected?.at(-1) === committed ? this.expected : null;
   }
 
-  /** The request is a transaction of its own, and all its statements say that they read. */
+  /** The request is a transaction of its own, and all its statements say that they read, and call nothing that acts beside it by its name. */
   get isRead(): boolean {
     const { tracker, status, changes, isPlain } = this;
     if (status !== 'I' || changes || !isPlain || tracker.due !== 1 || tracker.open) return false;
-    if (!this.isQuery) return this.executes > 0;
+    if (!this.isQuery) return this.executes > 0 && this.isRepeatable;
     const text = Buffer.from(tracker.loneText ?? '', 'latin1');
-    return isSingle(text, 0, text.length, tracker.rules);
+    return isSingle(text, 0, text.length, tracker.rules) && !actsBeside(text, 0, text.length);
   }
 
   private parsed(chunk: Buffer, from: number, to: number): void {
@@ -184,10 +182,11 @@ export class ForeseenCommit {
 
   private bound(chunk: Buffer, from: number, to: number): void {
     const { portal, statement } = readBindNames(chunk, from, to);
-    const { changes, reads, commits, mayFollow } = this.statement(statement);
+    const { changes, reads, commits, mayFollow, actsBeside: acts } = this.statement(statement);
     this.mayFollow ??= mayFollow;
     this.changes ||= changes;
     this.isPlain &&= changes || reads;
+    this.isRepeatable &&= !acts;
     this.mayCopy ||= !(changes || reads || commits);
     this.commits = commits && portal === '';
     this.portal = portal;
@@ -212,7 +211,8 @@ function preparedOf(bytes: Buffer, from: number, to: number): Prepared {
   const commits = to - from < commitBytesMax && commitText.test(textOf(bytes, from, to));
   const changes = changesData(bytes, from, to);
   const reads = readsData(bytes, from, to);
-  return { changes, reads, commits, mayFollow: changes || reads || commitsData(bytes, from, to) };
+  const mayFollow = changes || reads || commitsData(bytes, from, to);
+  return { changes, reads, commits, mayFollow, actsBeside: reads && actsBeside(bytes, from, to) };
 }
 
 function nameAt(bytes: Buffer, from: number, to: number): string {

@@ -13,8 +13,8 @@ import { askingBlock, HiddenBlock } from './hidden-block.ts';
 import { IdAnswer, type IdListener, idQuestion } from './id-question.ts';
 
 export interface IdsAheadListener {
-  /** `doubt`: null: the transaction has no id. `commits`: what the client has sent is its COMMIT and nothing else. */
-  readonly answered: (doubt: Doubt | null, commits: boolean) => void;
+  /** `doubt`: null: the transaction has no id. */
+  readonly answered: (doubt: Doubt | null) => void;
   /** PostgreSQL has refused the question, and passes over the request. */
   readonly refused: () => void;
   /** See IdListener. */
@@ -48,6 +48,8 @@ export class IdsAhead {
   /** Null: the other gateway has not told. */
   private leadership: Ballot | null = null;
   private mayAsk = true;
+  /** The session may act elsewhere: each of its transactions is to have an id when it is committed. */
+  actsElsewhere = false;
   private watches = false;
 
   constructor(
@@ -75,37 +77,36 @@ export class IdsAhead {
     if (this.watches) this.foreseen.sent(part, chunk);
   }
 
-  /** Of the request `bytes`, which is what was sent since `begin`. `isKnown`: its transaction is known already. Null: it goes as it is. */
-  question(bytes: Buffer, isKnown: boolean): IdQuestion | null {
+  /** Of the request `bytes`, which is what was sent since `begin`. `isKnown`: its transaction is known already. `mayAct`: it may change something though it has no id. Null: it goes as it is. */
+  question(bytes: Buffer, isKnown: boolean, mayAct: boolean): IdQuestion | null {
     const { leadership } = this;
     const how = this.watches && !isKnown ? this.foreseen.question : null;
     if (how === null || leadership === null || !this.mayAsk) return null;
     const usual = { withheld: null, taker: null, later: null, block: null };
     if (how === 'later') {
       const cancelled = this.listener.cancelledBehind;
-      const later = new IdAnswer('call', { ...this.listenerOf(leadership, false), cancelled }, true);
+      const later = new IdAnswer('call', { ...this.listenerOf(leadership), cancelled }, true);
       return { ...usual, now: [bytes, idQuestion({ form: 'call', assigns: false })], later };
     }
-    const { isCommit } = this.foreseen;
-    const listener = this.listenerOf(leadership, isCommit);
+    const listener = this.listenerOf(leadership);
     if (how === 'block') {
       const { ahead, behind } = askingBlock;
       return { ...usual, now: [ahead, bytes], withheld: behind, block: new HiddenBlock(listener) };
     }
     const taker = new IdAnswer(how.form, listener);
-    const ahead = idQuestion(how);
+    const ahead = idQuestion({ ...how, assigns: how.assigns || mayAct || this.actsElsewhere });
     // A batch that is a transaction of its own is committed by its Sync.
     if (!this.foreseen.isAlone) return { ...usual, now: [ahead, bytes], taker };
     const end = bytes.length - send.sync.length;
     return { ...usual, now: [ahead, bytes.subarray(0, end)], withheld: bytes.subarray(end), taker };
   }
 
-  private listenerOf(leadership: Ballot, commits: boolean): IdListener {
+  private listenerOf(leadership: Ballot): IdListener {
     return {
       id: (xid) => {
         const doubt =
           xid === null ? null : ({ kind: 'transaction', transaction: { leadership, xid } } as const);
-        this.listener.answered(doubt, commits);
+        this.listener.answered(doubt);
       },
       failed: (sqlState) => {
         // The block had failed before.

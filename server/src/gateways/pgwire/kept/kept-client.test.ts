@@ -831,3 +831,57 @@ describe('a client whose block had failed before its leader went, or knows that 
     expect(fixture.told()[0]).toBe('C ROLLBACK');
   });
 });
+
+describe('a client whose session may act elsewhere', () => {
+  const acting = {
+    upstream: (pid: number) => {
+      const upstream = new FakeUpstream({ pid });
+      upstream.actsElsewhere = true;
+      return upstream;
+    },
+  };
+
+  it.each([
+    ['a change whose id did not commit', 'INSERT', true],
+    ['a read', 'SELECT 1', false],
+  ])('is told that the outcome is unknown, and nothing is executed again: %s', async (_, sql, isKnown) => {
+    await open(acting);
+    fixture.service.outcome = 'notCommitted';
+    if (isKnown) fixture.upstreams[0]!.say(doubt);
+    await interrupted(query(sql));
+    expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+    expect(fixture.upstreams.at(-1)!.heard).toEqual([]);
+    await fixture.send(query('SHOW a'));
+    expect(fixture.told()).toEqual(['C SHOW', 'Z I']);
+  });
+
+  it('is told so of the COMMIT of a block', async () => {
+    await inBlock(acting);
+    fixture.service.outcome = 'notCommitted';
+    fixture.upstreams[0]!.say(doubt);
+    await interrupted(query('COMMIT'));
+    expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+  });
+
+  it('hears 40001 of a block that had not come to its COMMIT', async () => {
+    await inBlock(acting);
+    await interrupted(query('INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z E']);
+  });
+
+  it('is told so where its own words say so, and its database does not', async () => {
+    await open();
+    await fixture.send(query('CREATE EXTENSION dblink'));
+    fixture.told();
+    fixture.service.outcome = 'notCommitted';
+    fixture.upstreams[0]!.say(doubt);
+    await interrupted(query('INSERT'));
+    expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+  });
+
+  it('that notifies by a SELECT does not do so again', async () => {
+    await open();
+    await interrupted(query("SELECT pg_notify('a', 'b')"));
+    expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+  });
+});

@@ -8,17 +8,18 @@
 import type { Duplex } from 'node:stream';
 import type { ClientService, RequestOutcome, Service } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
-import type { StartupMessage } from '../codec/startup.ts';
+import type { Doubt } from '../codec/doubt-frame.ts';
+import { sessionPlace, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
 import { askOutcome, farewell, wordsAfter } from '../session/farewell.ts';
 import { Valve } from '../session/valve.ts';
-import { findUpstream } from './find-upstream.ts';
+import { type Found, findUpstream } from './find-upstream.ts';
 import { Following } from './following.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
-import { settle, settleAfter } from './settlement.ts';
+import { type Continuation, type Interrupted, settle, settleAfter } from './settlement.ts';
 import type { Turns } from './turns.ts';
 import { isSamePlace, type OpenUpstream, type Place } from './upstream.ts';
 
@@ -35,7 +36,7 @@ export interface KeptClientOptions {
   readonly limits: PgwireLimits;
   readonly service: Pick<
     ClientService,
-    'service' | 'door' | 'onServiceChange' | 'outcomeOf' | 'outcomeOfRequest'
+    'service' | 'door' | 'onServiceChange' | 'outcomeOf' | 'outcomeOfRequest' | 'mayActElsewhere'
   >;
   readonly open: OpenUpstream;
   readonly turns: Turns;
@@ -100,6 +101,7 @@ export class KeptClient {
       onAuthenticated: () => {
         const refusal = options.onAuthenticated();
         if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
+        else void this.lookElsewhere();
       },
     });
     this.following.ids.isElsewhere = options.place.kind === 'at';
@@ -200,7 +202,6 @@ export class KeptClient {
   }
 
   private async move(reason: GatewayError): Promise<void> {
-    const { service, limits, open, turns } = this.options;
     const { following } = this;
     this.state = 'moving';
     this.clientValve.pause('waiting');
@@ -209,7 +210,7 @@ export class KeptClient {
     let outcome = toldOutcome(following);
     let settlement = settle(interrupted);
     if (settlement.kind === 'ask') {
-      outcome = await askOutcome(service, settlement.doubt, limits.outcomeWaitMs);
+      outcome = await this.ask(settlement.doubt);
       settlement = settleAfter(interrupted, outcome);
     }
     if (this.isOver) return;
@@ -219,13 +220,54 @@ export class KeptClient {
       const known = settlement.kind === 'end' ? settlement.outcome : null;
       return this.finish(endsFor ?? reason, known ?? outcome);
     }
-    if (settlement.how.resends !== 'no' && following.tracker.outstanding) this.options.onRepeat(true);
-    const steps = following.stepsTo(settlement.how);
+    const found = await this.find(settlement.how);
+    const trusts = settlement.how.trustsAbsence && found.kind === 'found';
+    if (trusts && (found.session.told !== 'f' || following.spokeOfElsewhere)) {
+      found.upstream.destroy();
+      await this.moveInDoubt(interrupted, reason);
+    } else this.enter(found, settlement.how, { reason, outcome });
+  }
+
+  /** Where it may act elsewhere its transactions are given ids. Nothing waits for this, and nothing is concluded from it. */
+  private async lookElsewhere(): Promise<void> {
+    const { service, startup } = this.options;
+    this.following.ids.actsElsewhere = await service.mayActElsewhere(sessionPlace(startup), null, 0);
+  }
+
+  private async ask(doubt: Doubt): Promise<RequestOutcome> {
+    const { service, startup, limits } = this.options;
+    const outcome = await askOutcome(service, doubt, sessionPlace(startup), limits.outcomeWaitMs);
+    const isInDoubt = outcome.code === 'notCommitted' && this.following.spokeOfElsewhere;
+    return isInDoubt ? { code: 'unknown' } : outcome;
+  }
+
+  /** What the session did elsewhere cannot be known: nothing is done again, and the client hears so. */
+  private async moveInDoubt(interrupted: Interrupted, reason: GatewayError): Promise<void> {
+    if (this.isOver) return;
+    const outcome = { code: 'unknown' } as const;
+    const settlement = settleAfter(interrupted, outcome);
+    if (settlement.kind === 'go')
+      this.enter(await this.find(settlement.how), settlement.how, { reason, outcome });
+    else this.finish(reason, outcome);
+  }
+
+  private find(how: Continuation): Promise<Found> {
+    const { service, limits, open, turns } = this.options;
     const { signal } = this.over;
-    const found = await findUpstream({ service, open, steps, turns, limits, signal });
+    return findUpstream({ service, open, steps: this.following.stepsTo(how), turns, limits, signal });
+  }
+
+  private enter(
+    found: Found,
+    how: Continuation,
+    { reason, outcome }: { readonly reason: GatewayError; readonly outcome: RequestOutcome | null },
+  ): void {
     if (found.kind === 'failed') this.finish(reason, outcome);
     else if (this.isOver) found.upstream.destroy();
-    else this.goOn(found.upstream, found.place, () => following.goOn(found.session, settlement.how));
+    else {
+      if (how.resends !== 'no' && this.following.tracker.outstanding) this.options.onRepeat(true);
+      this.goOn(found.upstream, found.place, () => this.following.goOn(found.session, how));
+    }
   }
 
   private goOn(upstream: Duplex, place: Place, resume: () => ReturnType<Following['goOn']>): void {
@@ -273,11 +315,9 @@ export class KeptClient {
     else {
       this.state = 'asking';
       this.upstream.destroy();
-      void askOutcome(this.options.service, words.doubt, this.options.limits.outcomeWaitMs).then(
-        (outcome) => {
-          if (this.state === 'asking') this.close(wordsAfter(this.situation, outcome, reason));
-        },
-      );
+      void this.ask(words.doubt).then((outcome) => {
+        if (this.state === 'asking') this.close(wordsAfter(this.situation, outcome, reason));
+      });
     }
   }
 

@@ -8,6 +8,7 @@ import type { Duplex } from 'node:stream';
 import {
   endsSession,
   type ErrorFields,
+  firstColumn,
   type GatewayError,
   readErrorFields,
   readParameterStatus,
@@ -29,6 +30,8 @@ export type LogInResult =
       readonly notifications: readonly Buffer[];
       /** Prepared statements that could not be made. */
       readonly forgotten: readonly string[];
+      /** Of the step that asks: the first column of its row; null: it was not asked, or not answered. */
+      readonly told: string | null;
     }
   /** `again`: later, or elsewhere, it may succeed; `broke`: the connection was lost. `failed`: it will not. */
   | { readonly kind: 'again'; readonly error: GatewayError; readonly broke: boolean }
@@ -68,6 +71,7 @@ class LogIn {
   private readonly notifications: Buffer[] = [];
   private readonly forgotten: string[] = [];
   private key: Buffer | null = null;
+  private told: string | null = null;
   /** -1: it logs in. */
   private step = -1;
   private timer: NodeJS.Timeout | null = null;
@@ -133,6 +137,9 @@ class LogIn {
       case back.errorResponse:
         this.failed(readErrorFields(message));
         return;
+      case back.dataRow:
+        if (this.options.steps[this.step]?.asks === true) this.told = firstColumn(message);
+        return;
       case back.readyForQuery:
         this.next();
         return;
@@ -162,8 +169,8 @@ class LogIn {
       this.upstream.write(Buffer.concat(steps.map(({ bytes }) => bytes)));
     this.step += 1;
     if (this.step < steps.length) return;
-    const { parameters, key, notifications, forgotten } = this;
-    this.end({ kind: 'in', parameters, key, notifications, forgotten });
+    const { parameters, key, notifications, forgotten, told } = this;
+    this.end({ kind: 'in', parameters, key, notifications, forgotten, told });
   }
 
   private again(error: GatewayError, broke: boolean): void {

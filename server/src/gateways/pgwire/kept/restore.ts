@@ -1,6 +1,7 @@
 /** What makes a new session of PostgreSQL like one that is gone. Pure. */
 import { frameOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
+import { effectsElsewhere } from '../../../pgwire/effects-elsewhere.ts';
 import { front } from '../../../pgwire/message-types.ts';
 import { failedBlock } from './failed-block.ts';
 import type { SessionState } from './session-state.ts';
@@ -11,6 +12,8 @@ export interface RestoreStep {
   /** `end`: then the session cannot be made. `forget`: then it lacks this statement, if it was not made before. `expected`: it may fail. */
   readonly onError: 'end' | 'forget' | 'expected';
   readonly statement: string;
+  /** Its answer is kept. */
+  readonly asks?: true;
 }
 
 /**
@@ -55,6 +58,14 @@ function statementSteps({
 
 /** It is in a block that has failed. */
 export const failStep: RestoreStep = { bytes: failedBlock, onError: 'expected', statement: '' };
+
+/** Whether the session may act elsewhere: `t` or `f`. Ahead of all others, whose settings might keep it from being answered. */
+export const askElsewhere: RestoreStep = {
+  bytes: Buffer.concat([send.runsAs('barista_effects', `${effectsElsewhere('session_user')}`), send.sync]),
+  onError: 'expected',
+  statement: '',
+  asks: true,
+};
 
 function must(bytes: Buffer): RestoreStep {
   return { bytes, onError: 'end', statement: '' };

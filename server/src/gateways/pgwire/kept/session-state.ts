@@ -24,7 +24,11 @@ import {
   tellsOfState,
 } from './telling-text.ts';
 
-const withHold = /\bhold\b/i;
+/** What acts inside COMMIT: a cursor WITH HOLD, whose query it runs, and what is to be told to others. */
+const commitActs = /\bhold\b|notify/i;
+/** What acts in another database, or makes something that can. */
+const elsewhere =
+  /effects_elsewhere|dblink|postgres_fdw|create\s{1,20}(?:extension|server|foreign)|import\s{1,20}foreign/i;
 
 /** So much of a part is looked at together with the next one: longer than what a look searches for. */
 const tailChars = 512;
@@ -42,8 +46,9 @@ export class SessionState {
   isKnown = true;
   /** It names its transactions, which are followed by the leader's gateway alone. */
   usesNames = false;
-  /** It has spoken of a cursor WITH HOLD, whose query a COMMIT runs: what it does is done in a transaction that has written nothing before. */
-  private saidHold = false;
+  /** It has spoken of what acts inside COMMIT, or elsewhere: a transaction that has no id may change something. */
+  commitMayAct = false;
+  spokeOfElsewhere = false;
   /** Custom settings that it may have. */
   readonly settingNames = new Set<string>();
 
@@ -73,11 +78,6 @@ export class SessionState {
   /** Another session can be made like it. */
   get canBeMoved(): boolean {
     return !this.usesNames && !this.statements.isOverfull;
-  }
-
-  /** A COMMIT may write, though nothing has been written before. */
-  get commitMayWrite(): boolean {
-    return this.saidHold && this.mayHaveChanged;
   }
 
   /** What another session cannot be given, in words. */
@@ -147,11 +147,12 @@ export class SessionState {
 
   private look(text: string): void {
     if (/barista/i.test(text) && mentionIn(text)?.request === true) this.usesNames = true;
+    this.spokeOfElsewhere ||= elsewhere.test(text);
+    this.commitMayAct ||= this.spokeOfElsewhere || commitActs.test(text);
     const tells = tellsOfState(text);
     if (!tells && !(this.executesTelling && /\bexecute\b/i.test(text))) return;
     this.mayHaveChanged = true;
     if (!tells) return;
-    this.saidHold ||= withHold.test(text);
     const names = customSettings(text);
     for (const name of names) this.parameterNames.delete(name);
     this.note(names);
@@ -163,7 +164,7 @@ export class SessionState {
   /** At a statement that was prepared before this followed the session. */
   private lookBack(name: string, text: string): void {
     if (tellsOfState(text)) this.tells(name);
-    this.saidHold ||= withHold.test(text);
+    this.commitMayAct ||= commitActs.test(text);
     this.readsParameters ||= /set_config/i.test(text);
   }
 

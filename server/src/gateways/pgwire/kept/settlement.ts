@@ -54,6 +54,8 @@ export interface Continuation {
   readonly fails: GatewayError | null;
   /** The client hears what its session has lost. */
   readonly tellsLoss: boolean;
+  /** It holds only if the session has changed nothing elsewhere: it is done again, or called not committed, because it is not committed here. Else its outcome is unknown. */
+  readonly trustsAbsence: boolean;
 }
 
 /** `end`: the session ends as without this; `outcome`: if it is known already. `ask`: what became of the transaction must be found out, then `settleAfter` tells. */
@@ -84,7 +86,7 @@ export function settle(interrupted: Interrupted): Settlement {
   if (doubt !== null) return { kind: 'ask', doubt };
   // If it has written all the same, and does so again, it is refused, and nobody knows of the first time.
   if (interrupted.isRead && hasRequests && !told.begun && !interrupted.isMidMessage)
-    return interrupted.isSpent ? end : go({ resends: 'reading' });
+    return interrupted.isSpent ? end : go({ resends: 'reading', trustsAbsence: true });
   return settleAfter(interrupted, { code: 'unknown' });
 }
 
@@ -121,9 +123,21 @@ function committedAnswer({ tracker, answer }: Interrupted, kept: string | null):
 }
 
 /** Nothing of it was told, and nothing is committed. */
-function again({ status }: RequestTracker): Settlement {
+function again(tracker: RequestTracker): Settlement {
+  const { status } = tracker;
   const block = status === 'T' ? 'untold' : status === 'E' ? 'failed' : 'none';
-  return go({ resends: 'asItWas', block, tellsLoss: block === 'untold' });
+  return go({
+    resends: 'asItWas',
+    block,
+    tellsLoss: block === 'untold',
+    trustsAbsence: mayHaveEffect(tracker),
+  });
+}
+
+/** Something that PostgreSQL has got of it may have been committed, or done elsewhere. */
+function mayHaveEffect({ outstanding, verdict, status, isLoneCommit }: RequestTracker): boolean {
+  const rollsBack = status === 'E' && isLoneCommit;
+  return outstanding && verdict !== 'nothing' && !rollsBack;
 }
 
 /** The one request that is under way fails: part of its answer was told, or it cannot be sent again. */
@@ -135,18 +149,24 @@ function failOne(tracker: RequestTracker, error: GatewayError): Settlement {
   if (tracker.due !== 1) return end;
   // A request that would have committed has ended the block.
   const status = inBlock && tracker.verdict === 'nothing' ? 'E' : 'I';
-  return fail(error, 1, status);
+  return fail(error, { readies: 1, status, trustsAbsence: mayHaveEffect(tracker) });
 }
 
 /** Whatever is owed fails with this. */
 function failAll(tracker: RequestTracker, error: GatewayError, dueMax: number): Settlement {
-  return tracker.open || tracker.due > dueMax ? end : fail(error, tracker.due, 'I');
+  return tracker.open || tracker.due > dueMax
+    ? end
+    : fail(error, { readies: tracker.due, status: 'I', trustsAbsence: false });
 }
 
-function fail(error: GatewayError, readies: number, status: TransactionStatus): Settlement {
+function fail(
+  error: GatewayError,
+  { readies, status, trustsAbsence }: Pick<Continuation, 'readies' | 'status' | 'trustsAbsence'>,
+): Settlement {
   const one = [errorResponse('ERROR', error), readyForQuery(status)];
   const words = Array.from({ length: readies }, () => one).flat();
-  return go({ words, readies, status, block: status === 'E' ? 'failed' : 'none', tellsLoss: true });
+  const block = status === 'E' ? 'failed' : 'none';
+  return go({ words, readies, status, block, tellsLoss: true, trustsAbsence });
 }
 
 const usual: Continuation = {
@@ -157,6 +177,7 @@ const usual: Continuation = {
   block: 'none',
   fails: null,
   tellsLoss: false,
+  trustsAbsence: false,
 };
 
 function go(how: Partial<Continuation>): Settlement {

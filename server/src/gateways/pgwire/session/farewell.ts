@@ -10,7 +10,7 @@ import {
   readyForQuery,
 } from '../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
-import type { ClientService, RequestOutcome } from '../../../ports/client-service.ts';
+import type { ClientService, RequestOutcome, SessionPlace } from '../../../ports/client-service.ts';
 import * as errors from '../errors.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
@@ -44,8 +44,21 @@ export function farewell({ tracker, told, doubt }: Situation, reason: GatewayErr
   }
 }
 
-/** Never rejects, as the service does not. */
+/** That nothing is committed here says nothing of what a session may have done elsewhere. Never rejects, as the service does not. */
 export async function askOutcome(
+  service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest' | 'mayActElsewhere'>,
+  doubt: Doubt,
+  session: SessionPlace,
+  waitMs: number,
+): Promise<RequestOutcome> {
+  const outcome = await askHere(service, doubt, waitMs);
+  if (outcome.code !== 'notCommitted') return outcome;
+  const { leadership } = doubt.kind === 'request' ? doubt : doubt.transaction;
+  const isLocal = !(await service.mayActElsewhere(session, leadership, waitMs));
+  return isLocal ? outcome : { code: 'unknown' };
+}
+
+async function askHere(
   service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest'>,
   doubt: Doubt,
   waitMs: number,

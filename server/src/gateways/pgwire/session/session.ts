@@ -13,7 +13,13 @@ import { errorResponse, type GatewayError } from '../../../pgwire/backend-messag
 import { type Doubt, doubtFrame, leadershipFrame } from '../codec/doubt-frame.ts';
 import { type Mention, mentionInStartup } from '../codec/mentions.ts';
 import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
-import { databaseOf, type StartupMessage, startupForBackend, startupParameter } from '../codec/startup.ts';
+import {
+  databaseOf,
+  sessionPlace,
+  type StartupMessage,
+  startupForBackend,
+  startupParameter,
+} from '../codec/startup.ts';
 import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
 import { LeavingReader, type LeftSession, statementsOf } from '../kept/left-session.ts';
@@ -375,7 +381,8 @@ export class Session implements Gated {
   private async ask(doubt: Doubt, reason: GatewayError): Promise<void> {
     this.state = 'asking';
     this.closeBackend();
-    const outcome = await askOutcome(this.options.service, doubt, this.options.limits.outcomeWaitMs);
+    const { service, startup, limits } = this.options;
+    const outcome = await askOutcome(service, doubt, sessionPlace(startup), limits.outcomeWaitMs);
     if (this.state !== 'asking') return;
     this.close(wordsAfter({ tracker: this.tracker, told: this.outbox }, outcome, reason));
   }

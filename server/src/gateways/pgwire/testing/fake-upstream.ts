@@ -16,6 +16,10 @@ import { stringEnd } from '../../../pgwire/frontend-messages.ts';
 import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import { frame } from './frames.ts';
 
+function dataRow(text: string): Buffer {
+  return frame('D', Buffer.concat([Buffer.from([0, 1, 0, 0, 0, text.length]), Buffer.from(text)]));
+}
+
 const MiB = 1_048_576;
 
 export class FakeUpstream {
@@ -32,6 +36,9 @@ export class FakeUpstream {
   readonly key: Buffer;
 
   private readonly far: Duplex;
+  /** What it says when it is asked whether its sessions may act elsewhere. That question is not among what it has heard. */
+  actsElsewhere = false;
+  private asksEffects = false;
   private portal = '';
   private skips = false;
 
@@ -76,8 +83,10 @@ export class FakeUpstream {
 
   private take(type: string, message: Buffer): void {
     const first = message.toString('latin1', headerBytes, stringEnd(message, headerBytes, message.length));
-    this.heard.push(`${type} ${first}`.trim());
-    if (this.hangsAt !== null && this.heard.at(-1)!.includes(this.hangsAt)) this.hangs = true;
+    const isEffects = first.endsWith('barista_effects') || (type === 'S' && this.asksEffects);
+    this.asksEffects = isEffects && type !== 'S';
+    if (!isEffects) this.heard.push(`${type} ${first}`.trim());
+    if (this.hangsAt !== null && this.heard.at(-1)?.includes(this.hangsAt) === true) this.hangs = true;
     if (this.hangs) return;
     if (type === 'Q') this.query(first);
     else if (type === 'S') {
@@ -114,6 +123,7 @@ export class FakeUpstream {
         return this.say(bindComplete);
       }
       case 'E': {
+        if (this.asksEffects) this.say(dataRow(this.actsElsewhere ? 't' : 'f'));
         const answer = this.run(this.portal);
         this.skips = answer[0] === 'E'.charCodeAt(0);
         return this.say(answer);

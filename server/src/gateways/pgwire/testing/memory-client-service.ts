@@ -43,6 +43,8 @@ export interface MemoryClientService extends ClientService {
   /** What it answers. */
   outcome: TransactionOutcome;
   requestOutcome: RequestOutcome;
+  /** What `mayActElsewhere` says. */
+  actsElsewhere: boolean;
   transactionsOf: (pids: readonly number[]) => Promise<ReadonlyMap<number, bigint>>;
   cancelBackend: (pid: number) => Promise<'done' | 'committing'>;
   prepare: (database: string) => Promise<void>;
@@ -91,6 +93,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
     asked: [],
     outcome: 'unknown',
     requestOutcome: { code: 'unknown' },
+    actsElsewhere: false,
     transactionsOf: () => Promise.resolve(new Map()),
     cancelBackend: () => Promise.resolve('done'),
     prepare: () => Promise.resolve(),
@@ -164,6 +167,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
       memory.asked.push(request);
       return Promise.resolve(memory.requestOutcome);
     },
+    mayActElsewhere: () => Promise.resolve(memory.actsElsewhere),
     leadership,
     prepareRequests: (database) => memory.prepare(database),
     setService(next) {

@@ -250,6 +250,13 @@ export class ModelServer implements DatabaseServer {
     });
   }
 
+  mayActElsewhere(): Promise<boolean> {
+    return this.ask(({ standby }) => {
+      if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      return false;
+    });
+  }
+
   checkup(): Promise<Checkup> {
     return this.ask(({ standby, buffers }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');

@@ -187,5 +187,6 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     expect(statuses).toEqual(['committed', 'aborted', 'open', 'open']);
     expect(await server.statusOf(xids.at(-1)! + 1000n)).toBe('unknown');
     expect(await server.committedRequest({ database: 'postgres', role: 'r', name: 'n' })).toBeNull();
+    expect(await server.mayActElsewhere({ database: 'postgres', role: 'r' })).toBe(false);
   });
 }

@@ -173,6 +173,7 @@ export class LifeFixture {
       snapshot: nothing,
       shownAmong: nothing,
       committedRequest: nothing,
+      mayActElsewhere: nothing,
       checkup: nothing,
       lookAtFiles: nothing,
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
