@@ -61,7 +61,7 @@ export const failStep: RestoreStep = { bytes: failedBlock, onError: 'expected', 
 
 /** Whether the session may act elsewhere: `t` or `f`. Ahead of all others, whose settings might keep it from being answered. */
 export const askElsewhere: RestoreStep = {
-  bytes: Buffer.concat([send.runsAs('barista_effects', `${effectsElsewhere('session_user')}`), send.sync]),
+  bytes: Buffer.concat([send.runsAs('barista_effects', effectsElsewhere('session_user')), send.sync]),
   onError: 'expected',
   statement: '',
   asks: true,
