@@ -66,5 +66,6 @@ function countExpressions(): void {
     else steps += this.sticky ? 1 : text.length - (this.global ? lastIndex : 0);
     return found;
   };
-  Object.defineProperty(RegExp.prototype, 'exec', { value: counting, configurable: true, writable: true });
+  const owner: object = RegExp.prototype;
+  Object.defineProperty(owner, 'exec', { value: counting, configurable: true, writable: true });
 }

@@ -1,7 +1,7 @@
 /**
  * How the command line talks to a demo that runs: finding it, asking it, and saying what went wrong.
  */
-import type { FaultAnswer, FaultRequest } from '../api/status.ts';
+import type { ClusterStatus, FaultAnswer, FaultRequest } from '../api/status.ts';
 import type { ClusterReport } from '../demo/cluster-report.ts';
 import { readRunning } from '../demo/data-dir.ts';
 import { requestJson } from '../demo/http-client.ts';
@@ -20,6 +20,14 @@ export async function fetchReport(port: number): Promise<ClusterReport> {
   const report = answer.body as Partial<ClusterReport> | null | undefined;
   if (answer.status !== 200 || !Array.isArray(report?.replicas)) throw notDemo(port);
   return report as ClusterReport;
+}
+
+/** Its replicas with their processes. @throws CliError notRunning */
+export async function fetchProcesses(port: number): Promise<ClusterStatus['replicas']> {
+  const answer = await ask({ port, path: '/api/cluster', timeoutMs: 5000 });
+  const cluster = answer.body as Partial<ClusterStatus> | null | undefined;
+  if (answer.status !== 200 || !Array.isArray(cluster?.replicas)) throw notDemo(port);
+  return (cluster as ClusterStatus).replicas;
 }
 
 /** What was done, in words. @throws CliError notRunning, or refused with the demo's reason */

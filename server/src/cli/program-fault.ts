@@ -7,6 +7,8 @@ import { exitCodesText, type Target, type TargetOptions, targetOf, withTarget } 
 
 export interface FaultCommands {
   readonly fault: (target: Target, request: FaultRequest) => Promise<void>;
+  /** Heals the links, and has every replica run. */
+  readonly healAll: (target: Target) => Promise<void>;
 }
 
 const replicaActions = [
@@ -62,8 +64,18 @@ ${exitCodesText}`,
       );
   }
   withTarget(
-    fault.command('heal').description('take all faults off all links (does not restart or resume replicas)'),
-  ).action((options: TargetOptions) => commands.fault(targetOf(options), { action: 'heal' }));
+    fault.command('heal').description('take all faults off all links, and say which replicas do not run'),
+  )
+    .option('--all', 'make everything whole: also resume and restart the replicas that do not run')
+    .action(({ all, ...options }: HealOptions) =>
+      all === true
+        ? commands.healAll(targetOf(options))
+        : commands.fault(targetOf(options), { action: 'heal' }),
+    );
+}
+
+interface HealOptions extends TargetOptions {
+  readonly all?: boolean;
 }
 
 /** Its usage is shown with what is wrong: nobody knows by heart what comes third. */

@@ -16,6 +16,7 @@ async function typed(...words: string[]): Promise<unknown> {
     serve: record('serve'),
     status: record('status'),
     fault: record('fault'),
+    healAll: record('healAll'),
     certificates: record('certificates'),
     init: record('init'),
     initOnDatabase: record('initOnDatabase'),
@@ -181,6 +182,7 @@ describe('the command line', () => {
     const where = ['--dashboard-port', '9500', '--data-dir', '/d'];
     expect(await typed('status', '--json', ...where)).toEqual(['status', target, true]);
     expect(await typed('fault', 'heal', ...where)).toEqual(['fault', target, { action: 'heal' }]);
+    expect(await typed('fault', 'heal', '--all', ...where)).toEqual(['healAll', target]);
   });
 
   const replica = { kind: 'replica', configFile: '/r1.yaml' };

@@ -25,7 +25,7 @@ import { packageRoot } from '../demo/dashboard-build.ts';
 import type { ReplicaCommand } from '../demo/replica-process.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { runDoctor } from './doctor/doctor-command.ts';
-import { fetchReport, findDemo, sendFault } from './demo-client.ts';
+import { fetchProcesses, fetchReport, findDemo, sendFault } from './demo-client.ts';
 import { CliError, exitCodes, type ExitCode } from '../main/errors.ts';
 import { buildProgram, type Commands } from './program.ts';
 import { serve, type StartReplica } from '../main/serve.ts';
@@ -61,6 +61,14 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
     },
     async fault(target, request) {
       print(await sendFault(await findDemo(target.dashboardPort, target.dataDir), request));
+    },
+    async healAll(target) {
+      const port = await findDemo(target.dashboardPort, target.dataDir);
+      for (const { id, process } of await fetchProcesses(port)) {
+        if (process === 'paused') print(await sendFault(port, { action: 'resume', replica: id }));
+        if (process === 'stopped') print(await sendFault(port, { action: 'restart', replica: id }));
+      }
+      print(await sendFault(port, { action: 'heal' }));
     },
     certificates: (args) => runCertificates(args, print),
     init: (configFile, cluster) => runInit(configFile, cluster, maker, print),

@@ -57,6 +57,20 @@ export function healedWords(links: readonly LinkFault[]): string {
   return ['All links are healthy. These had faults:', ...lines].join('\n');
 }
 
+/** What faults of links leave as it is. `members`: with their processes. */
+export function stillDownWords(
+  members: readonly { readonly id: ReplicaId; readonly process: ProcessState }[],
+): string {
+  const down = members.filter(({ process }) => process !== 'running');
+  if (down.length === 0) return '';
+  const lines = down.map(({ id, process }) =>
+    process === 'paused'
+      ? `  ${id} is frozen: barista fault resume ${id}`
+      : `  ${id} is down: barista fault restart ${id}`,
+  );
+  return ['', 'Not running (all of them at once: "barista fault heal --all"):', ...lines].join('\n');
+}
+
 /** Of replicas that do not have their faults yet. */
 export function untoldWords(ids: readonly ReplicaId[]): string {
   if (ids.length === 1) return `${ids.join()} does not answer, and is told as soon as it does.`;

@@ -142,6 +142,17 @@ describe('what is said of a fault', () => {
     expect(await said({ action: 'heal' })).toBe('All links are healthy. None had a fault.');
   });
 
+  it('names what does not run, behind healed links', async () => {
+    await said({ action: 'crash', replica: 'r1' });
+    await said({ action: 'pause', replica: 'r3' });
+    expect(await said({ action: 'heal' })).toBe(
+      `All links are healthy. None had a fault.
+Not running (all of them at once: "barista fault heal --all"):
+  r1 is down: barista fault restart r1
+  r3 is frozen: barista fault resume r3`,
+    );
+  });
+
   it('names each link of a replica that is isolated', async () => {
     const cut = ['r1 to r2', 'r2 to r1', 'r2 to r3', 'r3 to r2'].map((link) => `  link ${link}: cut`);
     expect(await said({ action: 'isolate', replica: 'r2' })).toBe(

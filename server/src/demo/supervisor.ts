@@ -14,6 +14,7 @@ import { createFaultTable, type FaultTable, noReplica, sameFaults } from './faul
 import {
   crashedWords,
   healedWords,
+  stillDownWords,
   isolatedWords,
   pausedWords,
   postgresKilledWords,
@@ -225,7 +226,7 @@ export class Supervisor {
       case 'heal': {
         const healed = this.faults.all();
         this.faults.heal();
-        return this.spreadFaults(healed, healedWords(healed));
+        return this.spreadFaults(healed, healedWords(healed) + stillDownWords(this.cluster()));
       }
       case 'cut':
       case 'delay':
