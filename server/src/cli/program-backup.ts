@@ -3,7 +3,15 @@ import { type Command, Option } from 'commander';
 import type { RestoreTarget } from '../adapters/postgres/backup/recovery.ts';
 import type { RestoreFrom } from '../main/found-replica.ts';
 import type { Lsn } from '../wal/lsn.ts';
-import { exitCodesText, path, type Where, type WhereOptions, whereOf, withWhere } from './program-options.ts';
+import {
+  exitCodesText,
+  path,
+  userOption,
+  type Where,
+  type WhereOptions,
+  whereOf,
+  withWhere,
+} from './program-options.ts';
 import { labelOf, positionOf, timeOf } from './restore-target.ts';
 
 export interface VerifyBackupArguments {
@@ -101,6 +109,7 @@ function addVerifyBackup(backup: Command, commands: BackupCommands): void {
       "directory of an installed PostgreSQL's programs, instead of the embedded one",
       path,
     )
+    .addOption(userOption())
     .option(
       '--work-directory <dir>',
       'where there is space for the whole database (default: beside the backup)',
@@ -152,6 +161,7 @@ function addRestore(program: Command, commands: BackupCommands): void {
     .description('found a new group with the data of a backup: on ONE replica, before its first start')
     .argument('<file>', 'a backup, or a directory of them, of which the nearest is taken', path)
     .requiredOption('--config <file>', 'the configuration of the replica, in YAML', path)
+    .addOption(userOption())
     .option(
       '--archive <directory>',
       'WAL that a replica has kept since the backup ("archive" in its configuration)',

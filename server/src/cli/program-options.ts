@@ -1,6 +1,8 @@
 /** Options that several commands share, and the checks of their values. */
-import { resolve } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { accountVariable } from '../adapters/postgres/launch-user.ts';
 
 /** Where a running demo is to be found. `dashboardPort` null: not given. */
 export interface Target {
@@ -20,6 +22,8 @@ export type Where =
   | { readonly kind: 'demo'; readonly target: Target };
 
 const defaultDataDir = '.barista';
+/** Of root, where the account of PostgreSQL cannot enter the directory in which the command is given, such as root's home. */
+const rootDataDir = '/var/lib/barista-demo';
 
 export const exitCodesText = `
 Exit codes: 0 done; 1 failed; 2 wrong option or configuration; 3 nobody answers; 4 refused; 5 replicas differ (verify).`;
@@ -44,8 +48,25 @@ export const servers = (text: string): readonly string[] => {
 
 export const dataDirOption = (): Option =>
   new Option('--data-dir <dir>', 'where the cluster is kept')
-    .default(resolve(defaultDataDir), defaultDataDir)
+    .default(usualDataDir(), `${defaultDataDir}; of root, where others cannot enter that, ${rootDataDir}`)
     .argParser(path);
+
+/** A demo that is here stays here. */
+function usualDataDir(): string {
+  const here = resolve(defaultDataDir);
+  if (process.getuid?.() !== 0 || existsSync(here)) return here;
+  for (let above = dirname(here); ; above = dirname(above)) {
+    if ((statSync(above).mode & 0o001) === 0) return rootDataDir;
+    if (above === dirname(above)) return here;
+  }
+}
+
+/** The account that PostgreSQL runs as: the programs that this one starts find it where this one does. */
+export const userOption = (): Option =>
+  new Option(
+    '--user <account>',
+    'started as root: the account that PostgreSQL runs as (default: postgres, barista or nobody, the first that exists)',
+  ).env(accountVariable);
 
 export function withTarget(command: Command): Command {
   return command

@@ -12,6 +12,7 @@ import {
   groupCommitKinds,
 } from '../demo/layout.ts';
 import { type Level, levels } from '../primary/types/effects.ts';
+import { accountVariable } from '../adapters/postgres/launch-user.ts';
 import type { StoreWish } from '../demo/demo-store.ts';
 import { defaultDashboardPort } from './demo-client.ts';
 import { addAdmin, type AdminCommands } from './program-admin.ts';
@@ -27,6 +28,7 @@ import {
   type Target,
   type TargetOptions,
   targetOf,
+  userOption,
   whole,
   withTarget,
 } from './program-options.ts';
@@ -90,6 +92,10 @@ Examples:
   barista backup monday.barista     all of it in one file
 ${exitCodesText}`,
     );
+  program.hook('preAction', (_, command) => {
+    const user: unknown = command.getOptionValue('user');
+    if (typeof user === 'string') process.env[accountVariable] = user;
+  });
   addDemo(program, commands);
   addServe(program, commands);
   addStatus(program, commands);
@@ -127,6 +133,7 @@ function addDemo(program: Command, commands: Commands): void {
       "directory of an installed PostgreSQL's programs, instead of the embedded one",
       path,
     )
+    .addOption(userOption())
     .option('--auto-restart', 'start a replica again when it ends by itself', false)
     .option('--trace', "record every replica's events under its data directory", false)
     .option('--check', 'hold what the replicas do to the TLA+ specification while they do it', false)
@@ -260,6 +267,7 @@ function addServe(program: Command, commands: Commands): void {
     .command('serve')
     .description('run one replica in this process, until SIGTERM or Ctrl-C')
     .requiredOption('--config <file>', 'its configuration, in YAML')
+    .addOption(userOption())
     .addHelpText(
       'after',
       `

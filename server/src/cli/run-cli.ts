@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
+import { LaunchError } from '../adapters/postgres/launch-error.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
@@ -145,6 +146,10 @@ function packageVersion(): string {
 function explain(error: unknown): ExitCode {
   // Commander has printed what is wrong, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+  if (error instanceof LaunchError) {
+    process.stderr.write(`${error.message}\n`);
+    return exitCodes.failed;
+  }
   if (error instanceof ConfigError) {
     process.stderr.write(`${error.message}\n`);
     return exitCodes.usage;

@@ -10,11 +10,13 @@
  * Invariant: nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other), the kind of their logs and what travels never change.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
 import { writeDurably } from '../adapters/file-system.ts';
+import { LaunchError } from '../adapters/postgres/launch-error.ts';
+import { openPassage } from '../adapters/postgres/launch-user.ts';
 import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { LogStoreError } from '../ports/log-store.ts';
@@ -95,10 +97,10 @@ export async function openDemoDir(
   let unlock: () => Promise<void>;
   try {
     await requireOwnDir(dir);
-    await mkdir(dir, { recursive: true });
+    await openPassage(dir);
     unlock = await lockDirectory(dir);
   } catch (error) {
-    if (error instanceof CliError) throw error;
+    if (error instanceof CliError || error instanceof LaunchError) throw error;
     if (error instanceof LogStoreError && error.code === 'logLocked') {
       throw new CliError(
         `Another demo is running here: ${error.message}. Stop it, or use another directory (--data-dir).`,

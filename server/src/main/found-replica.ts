@@ -19,6 +19,7 @@ import {
   placesOf,
   whyNotReplaceable,
 } from '../adapters/postgres/database-directory.ts';
+import { openPassage } from '../adapters/postgres/launch-user.ts';
 import { writeDirectoryState } from '../adapters/postgres/directory-state.ts';
 import { CliError, exitCodes } from './errors.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -151,6 +152,7 @@ export async function restoreReplica(
   progress: RestoreProgress,
 ): Promise<Restored> {
   await refuseIfThere(config);
+  await openPassage(config.dataDir);
   const { postgres: directory } = placesOf(config.dataDir);
   const binaries = await binariesOf(config);
   const restored = await fromNearest(from.file, from.target, (file) => {

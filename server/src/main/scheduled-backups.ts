@@ -5,12 +5,13 @@
  */
 import { spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { exists } from '../adapters/file-system.ts';
 import { createBackupDirectory } from '../adapters/postgres/backup/backup-directory.ts';
 import type { BackupHeader } from '../adapters/postgres/backup/backup-file.ts';
 import type { BackupSource } from '../adapters/postgres/backup/base-backup.ts';
+import { openPassage } from '../adapters/postgres/launch-user.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { KeptBackup, RestoreTestResult } from '../ports/backup-store.ts';
@@ -71,6 +72,7 @@ async function testRestore(
 ): Promise<RestoreTestResult> {
   // One that was never written to holds nothing that could be replayed.
   const hasWal = archive !== undefined && (await exists(join(archive.directory, 'archive.json')));
+  await openPassage(dirname(path));
   const options = [
     ...(hasWal ? ['--archive', archive.directory] : []),
     ...(postgres.pgBin === undefined ? [] : ['--pg-bin', postgres.pgBin]),

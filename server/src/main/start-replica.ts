@@ -6,6 +6,7 @@
  * that has a log.
  */
 import { inspectDatabase, placesOf } from '../adapters/postgres/database-directory.ts';
+import { openPassage } from '../adapters/postgres/launch-user.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import { describeFault } from '../adapters/ws-transport/link-faults.ts';
 import { createWsTransport, type WsTransport } from '../adapters/ws-transport/ws-transport.ts';
@@ -37,8 +38,9 @@ import { addressOf, statusOfJoining, statusWithoutLog } from './without-log.ts';
 
 const lookForLogMs = 2000;
 
-/** @throws LogStoreError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
+/** @throws LogStoreError, LaunchError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
 export async function startReplica(config: ReplicaConfig, context: ServeContext): Promise<ServedReplica> {
+  await openPassage(config.dataDir);
   let log: LogStore | null = null;
   try {
     log = await openLog(config);

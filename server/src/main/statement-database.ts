@@ -16,7 +16,7 @@ import { type CopyNote, KeptDirectory } from '../adapters/postgres/kept/kept-dir
 import { prepareFounding } from '../adapters/postgres/founding.ts';
 import { inspectDataDirectory } from '../adapters/postgres/inspect-data-directory.ts';
 import { openInstance, type PostgresInstance } from '../adapters/postgres/instance/postgres-instance.ts';
-import { chooseLaunchUser, prepareDirectory } from '../adapters/postgres/launch-user.ts';
+import { chooseLaunchUser, preparePlace } from '../adapters/postgres/launch-user.ts';
 import { setDatabaseAside } from '../adapters/postgres/set-aside.ts';
 import type { PgBinaries } from '../adapters/postgres/binaries.ts';
 import { primaryDefaults } from '../config/config-schema.ts';
@@ -80,7 +80,7 @@ export async function openStatementPostgres(
       const isNew = (await inspectDataDirectory(places.postgres)) === 'missing';
       if (isNew) {
         const user = await chooseLaunchUser();
-        await prepareDirectory(user, places.postgres);
+        await preparePlace(user, places.postgres);
         await claimDatabase(places, cluster);
         await initializeData(binaries, user, places.data);
       }

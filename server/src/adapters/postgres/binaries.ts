@@ -8,13 +8,15 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { access, constants, lstat, mkdir, readFile, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { access, constants, lstat, mkdir, readFile, readlink, realpath, rename, rm, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { LaunchError } from './launch-error.ts';
+import { closedDirectory, closedText, launchUser } from './launch-user.ts';
+import { reachablePrograms, sharedCache } from './reachable-programs.ts';
 
 const run = promisify(execFile);
 
@@ -32,8 +34,14 @@ const oldestMajorVersion = 15;
 
 /** @throws LaunchError with what to do about it */
 export async function locateBinaries(options: { readonly pgBin?: string } = {}): Promise<PgBinaries> {
-  if (options.pgBin !== undefined) return inspect(resolve(options.pgBin), {}, `--pg-bin ${options.pgBin}`);
-  const native = await findEmbedded();
+  const user = launchUser();
+  if (options.pgBin !== undefined) {
+    const binaries = await inspect(resolve(options.pgBin), {}, `--pg-bin ${options.pgBin}`);
+    const closed = await closedDirectory(user, dirname(await realpath(binaries.postgres)));
+    if (closed !== null && user.kind === 'user') throw new LaunchError(closedText(user, closed));
+    return binaries;
+  }
+  const native = await reachablePrograms(user, await findEmbedded());
   const env = await linkLibraries(native);
   return inspect(join(native, 'bin'), env, 'the embedded PostgreSQL');
 }
@@ -125,13 +133,11 @@ async function linkLibraries(native: string): Promise<Record<string, string>> {
 /** The package belongs to somebody else: a directory of our own holds the links, and the loader looks there first. */
 async function linkInCache(native: string, links: readonly LibraryLink[]): Promise<Record<string, string>> {
   const hash = createHash('sha256').update(native).digest('hex').slice(0, 16);
-  const cache = join(
-    process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
-    'barista',
-    `postgres-libraries-${hash}`,
-  );
+  const own = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'barista');
+  const isShared = launchUser().kind === 'user';
+  const cache = join(isShared ? sharedCache : own, `postgres-libraries-${hash}`);
   try {
-    await mkdir(cache, { recursive: true, mode: 0o700 });
+    await mkdir(cache, { recursive: true, mode: isShared ? 0o755 : 0o700 });
     for (const { library, link } of links) {
       const path = join(cache, basename(link));
       if ((await readlink(path).catch(() => null)) !== library) await makeLink(library, path);

@@ -58,6 +58,7 @@ export async function initializeData(
   ended?.throwIfAborted();
   const initdb = run(launch.command, [...launch.args], {
     ...launch.ids,
+    cwd: temporary,
     env: { ...process.env, ...binaries.env, LC_ALL: 'C' },
     timeout: initdbTimeoutMs,
   });

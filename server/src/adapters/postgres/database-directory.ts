@@ -22,7 +22,7 @@ import type { PgBinaries } from './binaries.ts';
 import { initializeData } from './data-directory.ts';
 import { DirectoryStateError, readDirectoryState, writeDirectoryState } from './directory-state.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
-import { chooseLaunchUser, prepareDirectory } from './launch-user.ts';
+import { chooseLaunchUser, openPassage, preparePlace } from './launch-user.ts';
 import { setDatabaseAside, type SetAside } from './set-aside.ts';
 import { endOfWal, missingWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
@@ -129,7 +129,8 @@ class Directory implements DatabaseDirectory {
   async create(ended: AbortSignal): Promise<DirectoryState> {
     const { places, cluster, binaries } = this.options;
     const user = await chooseLaunchUser();
-    await prepareDirectory(user, places.postgres);
+    await openPassage(places.dataDir);
+    await preparePlace(user, places.postgres);
     await claimDatabase(places, cluster);
     const state: DirectoryState = {
       role: { kind: 'founder', isNew: true },

@@ -1,36 +1,85 @@
 /**
- * PostgreSQL refuses to run as root. A replica that runs as root starts it under another user id.
+ * The account that PostgreSQL runs as. PostgreSQL refuses to run as root; a replica that runs as root starts it as an unprivileged account.
  *
- * First choice on Linux: a user namespace in which root's files belong to 65534, so that nothing has to be given away.
- * Else an existing `postgres` or `nobody` user, to whom the directory is handed over. Not root: nothing to do.
+ * Responsible for: which account that is, that it owns what PostgreSQL writes to, and that it may enter the directories above.
+ * Invariants: symbolic links are never followed when a file changes hands; no directory is opened that is neither Barista's own nor a temporary one.
  */
-import { execFile } from 'node:child_process';
-import { chown, lstat, mkdir, readdir, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { spawnSync } from 'node:child_process';
+import { chmod, lchown, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve, sep } from 'node:path';
 import { LaunchError } from './launch-error.ts';
 
-const run = promisify(execFile);
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
 
-export type LaunchUser =
-  | { readonly kind: 'self' }
-  | { readonly kind: 'namespace' }
-  | { readonly kind: 'user'; readonly name: string; readonly uid: number; readonly gid: number };
+/** `self`: the account of this process, which is not root. */
+export type LaunchUser = { readonly kind: 'self' } | ({ readonly kind: 'user' } & Account);
 
-const namespaceArguments = ['--user', '--map-user=65534', '--map-group=65534', '--'];
+/** Holds the name that `--user` gives; processes that this one starts inherit it. */
+export const accountVariable = 'BARISTA_USER';
+
+const usualNames = ['postgres', 'barista', 'nobody'];
+
+/** What the system says of accounts; handed in by tests. */
+export interface Accounts {
+  /** Of this process; undefined where the system has none. */
+  readonly ownUid: number | undefined;
+  find(name: string): Account | null;
+}
+
+const systemAccounts: Accounts = {
+  ownUid: process.getuid?.(),
+  find(name) {
+    const [uid, gid] = ['-u', '-g'].map((option) => {
+      const { status, stdout } = spawnSync('id', [option, '--', name], { encoding: 'utf8' });
+      return status === 0 ? Number(stdout.trim()) : Number.NaN;
+    });
+    return Number.isInteger(uid) && Number.isInteger(gid) ? { name, uid: uid!, gid: gid! } : null;
+  },
+};
+
+let chosen: { readonly wanted: string | undefined; readonly user: LaunchUser } | null = null;
+
+/** Asks the system once in a process. @throws LaunchError with what to do */
+export function launchUser(): LaunchUser {
+  const wanted = process.env[accountVariable];
+  if (chosen?.wanted !== wanted) chosen = null;
+  chosen ??= { wanted, user: chooseAccount(wanted, systemAccounts) };
+  return chosen.user;
+}
 
 export async function chooseLaunchUser(): Promise<LaunchUser> {
-  if (process.getuid?.() !== 0) return { kind: 'self' };
-  if (await succeeds('unshare', [...namespaceArguments, 'true'])) return { kind: 'namespace' };
-  for (const name of ['postgres', 'nobody']) {
-    const ids = await run('id', [name]).catch(() => null);
-    const match = ids === null ? null : /^uid=(\d+)(?:\(\S*)? gid=(\d+)/.exec(ids.stdout);
-    if (match !== null) return { kind: 'user', name, uid: Number(match[1]), gid: Number(match[2]) };
+  return launchUser();
+}
+
+/** `wanted` undefined: none was named. @throws LaunchError */
+export function chooseAccount(wanted: string | undefined, accounts: Accounts): LaunchUser {
+  const { ownUid } = accounts;
+  if (wanted === undefined || wanted === '') {
+    if (ownUid !== 0) return { kind: 'self' };
+    for (const name of usualNames) {
+      const account = accounts.find(name);
+      if (account !== null && account.uid !== 0) return { kind: 'user', ...account };
+    }
+    throw new LaunchError(
+      'PostgreSQL does not run as root, and there is no account "postgres", "barista" or "nobody". ' +
+        'Make one (useradd --system postgres), name another one with --user, or start Barista as an ordinary user.',
+    );
   }
-  throw new LaunchError(
-    'PostgreSQL does not run as root, user namespaces are not available, and there is no user "postgres" or "nobody". ' +
-      'Start Barista as an ordinary user.',
-  );
+  const account = accounts.find(wanted);
+  if (account === null) throw new LaunchError(`There is no account "${wanted}" (--user).`);
+  if (account.uid === 0)
+    throw new LaunchError(`PostgreSQL does not run as root: name another account than "${wanted}" (--user).`);
+  if (account.uid === ownUid) return { kind: 'self' };
+  if (ownUid !== 0)
+    throw new LaunchError(
+      `Only root can run PostgreSQL as another account: start Barista as "${wanted}", or leave --user out.`,
+    );
+  return { kind: 'user', ...account };
 }
 
 export interface Launch {
@@ -40,41 +89,102 @@ export interface Launch {
   readonly ids: { readonly uid?: number; readonly gid?: number };
 }
 
-/** The command line that runs `command` as that user. The process that is started becomes `command` itself: same pid. */
+/** The command line that runs `command` as that user. */
 export function launchAs(user: LaunchUser, command: string, args: readonly string[]): Launch {
-  if (user.kind === 'self') return { command, args, ids: {} };
-  if (user.kind === 'user') return { command, args, ids: { uid: user.uid, gid: user.gid } };
-  return { command: 'unshare', args: [...namespaceArguments, command, ...args], ids: {} };
+  return { command, args, ids: user.kind === 'self' ? {} : { uid: user.uid, gid: user.gid } };
 }
 
-/** Makes a directory that this user can write, and every directory above it one that the user can pass through. */
+/** Makes a directory that PostgreSQL owns with all that is in it, and can reach. @throws LaunchError */
 export async function prepareDirectory(user: LaunchUser, directory: string): Promise<void> {
-  await mkdir(dirname(directory), { recursive: true });
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  if (user.kind !== 'user') return;
   await handOver(user, directory);
-  for (let path = dirname(directory); path !== dirname(path); path = dirname(path)) {
-    if (((await stat(path)).mode & 0o001) !== 0) continue;
-    throw new LaunchError(
-      `PostgreSQL has to run as the user ${user.name}, who cannot enter ${path}. ` +
-        `Choose another --data-dir, or start Barista as an ordinary user.`,
-    );
-  }
+  await requireWay(user, dirname(directory));
 }
 
-/** Gives a file, or a directory with all that is in it, to this user. */
+/**
+ * Makes a directory of the replica's, closed to others, in which PostgreSQL has directories of its own: it passes through, and can neither list nor change it.
+ * @throws LaunchError
+ */
+export async function preparePlace(user: LaunchUser, directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (user.kind === 'self') return;
+  // An earlier version gave it to PostgreSQL.
+  if ((await lstat(directory)).uid === user.uid) await give(directory, { uid: 0, gid: 0 });
+  await letPass(user, directory);
+  await requireWay(user, dirname(directory));
+}
+
+/** Lets PostgreSQL pass through a directory that is Barista's own. */
+async function letPass(user: LaunchUser, directory: string): Promise<void> {
+  if (user.kind === 'self') return;
+  const found = await stat(directory);
+  if (!mayEnter(user, found)) await chmod(directory, (found.mode & 0o7777) | 0o001);
+}
+
+/** Gives a file, or a directory with all that is in it, to PostgreSQL. @throws LaunchError */
 export async function handOver(user: LaunchUser, path: string): Promise<void> {
-  if (user.kind !== 'user') return;
+  if (user.kind === 'self') return;
   const found = await lstat(path);
-  if (found.isSymbolicLink()) return;
-  if (found.uid !== user.uid) await chown(path, user.uid, user.gid);
+  if (found.uid !== user.uid || found.gid !== user.gid) await give(path, user);
   if (!found.isDirectory()) return;
   for (const name of await readdir(path)) await handOver(user, join(path, name));
 }
 
-function succeeds(command: string, args: readonly string[]): Promise<boolean> {
-  return run(command, [...args], { timeout: 5_000 }).then(
-    () => true,
-    () => false,
+async function give(path: string, { uid, gid }: Pick<Account, 'uid' | 'gid'>): Promise<void> {
+  await lchown(path, uid, gid).catch((cause: unknown) => {
+    throw new LaunchError(
+      `The owner of ${path} cannot be changed: ${(cause as Error).message}. Start Barista as an ordinary user.`,
+      { cause },
+    );
+  });
+}
+
+interface Modes {
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+export function mayEnter({ uid, gid }: Pick<Account, 'uid' | 'gid'>, found: Modes): boolean {
+  const bit = found.uid === uid ? 0o100 : found.gid === gid ? 0o010 : 0o001;
+  return (found.mode & bit) !== 0;
+}
+
+/** The first directory from `directory` upwards that PostgreSQL cannot pass through; null: none. */
+export async function closedDirectory(user: LaunchUser, directory: string): Promise<string | null> {
+  if (user.kind === 'self') return null;
+  for (let path = resolve(directory); ; path = dirname(path)) {
+    if (!mayEnter(user, await stat(path))) return path;
+    if (path === dirname(path)) return null;
+  }
+}
+
+/**
+ * Makes a directory of Barista's own through which PostgreSQL reaches what it owns; to be called before anything else is made in it.
+ * @throws LaunchError if there is no account, or it cannot come there
+ */
+export async function openPassage(directory: string): Promise<void> {
+  const user = launchUser();
+  await mkdir(directory, { recursive: true });
+  await letPass(user, directory);
+  await requireWay(user, directory);
+}
+
+async function requireWay(user: LaunchUser, directory: string): Promise<void> {
+  if (user.kind === 'self') return;
+  const temporary = (await realpath(tmpdir()).catch(() => tmpdir())) + sep;
+  for (;;) {
+    const closed = await closedDirectory(user, await realpath(directory));
+    if (closed === null) return;
+    // Temporary directories are made closed to all others.
+    if (closed.startsWith(temporary) && (await stat(closed)).uid === 0) await letPass(user, closed);
+    else throw new LaunchError(closedText(user, closed));
+  }
+}
+
+export function closedText({ name }: Account, closed: string): string {
+  return (
+    `PostgreSQL runs as the account "${name}", which cannot enter ${closed}. ` +
+    'Use a directory that every account may enter, such as one in /var/lib (move what is there already), or start Barista as an ordinary user.'
   );
 }

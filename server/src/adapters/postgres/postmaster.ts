@@ -10,8 +10,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
-import { launchAs } from './launch-user.ts';
-import type { LaunchUser } from './launch-user.ts';
+import { handOver, launchAs, type LaunchUser } from './launch-user.ts';
 import type { LogPipe } from './log-pipe.ts';
 import { identify, isRunning, processesIn, waitUntilGone } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
@@ -46,6 +45,8 @@ ours "$1" "$2" && kill -KILL "$1"
 
 /** @throws LaunchError if the process cannot be started at all; whether it accepts connections is another question */
 export async function spawnPostmaster(options: PostmasterOptions): Promise<Postmaster> {
+  // Whatever wrote there last: a copy, a restore, or an earlier version that ran PostgreSQL otherwise.
+  await handOver(options.user, options.data);
   const launch = launchAs(options.user, options.binaries.postgres, [
     '-D',
     options.data,
@@ -63,12 +64,17 @@ export async function spawnPostmaster(options: PostmasterOptions): Promise<Postm
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', () => resolve());
-    child.once('error', (cause) => reject(new LaunchError(`Cannot run ${launch.command}`, { cause })));
+    child.once('error', (cause) => reject(notRun(options.user, launch.command, cause)));
   });
   if (child.pid === undefined) throw new LaunchError(`Cannot run ${launch.command}`);
   options.log.handedOver();
   watch(child.pid, options.data, exited);
   return { pid: child.pid, exited };
+}
+
+function notRun(user: LaunchUser, command: string, cause: Error): LaunchError {
+  const as = user.kind === 'user' ? ` as the account "${user.name}"` : '';
+  return new LaunchError(`Cannot run ${command}${as}: ${cause.message}`, { cause });
 }
 
 function watch(pid: number, data: string, exited: Promise<PostgresExit>): void {

@@ -13,10 +13,11 @@ import type { PgBinaries } from '../binaries.ts';
 import { readControlSettings } from '../copy/control-file.ts';
 import { controlFile } from '../copy/file-class.ts';
 import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
-import { chooseLaunchUser, handOver, type LaunchUser, prepareDirectory } from '../launch-user.ts';
+import { chooseLaunchUser, handOver, type LaunchUser, preparePlace } from '../launch-user.ts';
 import { openLogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';
 import { spawnPostmaster } from '../postmaster.ts';
+import { readableArchive } from './readable-archive.ts';
 import { stopPostgres, untilLetIn } from './restored-server.ts';
 
 /** `end`: everything there is. `time`: all that was committed up to then; `microseconds`: of its last millisecond. `position`: all that lies before it. `label`: all up to where pg_create_restore_point was called with that name. */
@@ -58,6 +59,17 @@ const wordsMax = 64 * 1024;
 
 /** @throws CopyError `copyInvalid` if the target cannot be reached, with the reason; Error with PostgreSQL's last words; the signal's reason */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
+  const user = await chooseLaunchUser();
+  await preparePlace(user, options.directory);
+  const archive = await readableArchive(user, options.archive, options.directory);
+  try {
+    return await recoverFrom({ ...options, archive: archive.directory });
+  } finally {
+    await archive.remove();
+  }
+}
+
+async function recoverFrom(options: RecoveryOptions): Promise<Recovered> {
   const { target } = options;
   const outcome = await runRecovery(options);
   if (typeof outcome !== 'string') return outcome;
@@ -79,7 +91,6 @@ export async function recover(options: RecoveryOptions): Promise<Recovered> {
 async function runRecovery(options: RecoveryOptions): Promise<Recovered | string> {
   const { directory, binaries, signal } = options;
   const user = await chooseLaunchUser();
-  await prepareDirectory(user, directory);
   const data = join(directory, 'data');
   const socketDir = await chooseSocketDirectory(user, join(directory, 'socket'));
   await writeRecoveryFiles(user, data, socketDir, options);

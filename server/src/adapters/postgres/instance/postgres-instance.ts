@@ -7,12 +7,12 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { PgBinaries } from '../binaries.ts';
 import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
 import { inspectDataDirectory } from '../inspect-data-directory.ts';
 import { LaunchError } from '../launch-error.ts';
-import { chooseLaunchUser, prepareDirectory, type LaunchUser } from '../launch-user.ts';
+import { chooseLaunchUser, openPassage, prepareDirectory, preparePlace, type LaunchUser } from '../launch-user.ts';
 import { openLogFile, type LogFile } from '../log-file.ts';
 import { openLogPipe, type LogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';
@@ -37,7 +37,7 @@ import { fixedSettings, writeSettings, type InstanceRole } from './settings.ts';
 import { watchLimits } from './standby-limits.ts';
 
 export interface InstanceOptions {
-  /** Holds `data`, `socket` and `postgres.log`. */
+  /** Holds `data`, `socket` and `postgres.log`. The directory above is Barista's own, too. */
   readonly directory: string;
   readonly binaries: PgBinaries;
   readonly settings: Readonly<Record<string, string>>;
@@ -93,7 +93,8 @@ interface Running {
 /** Makes the directory; starts nothing. @throws LaunchError */
 export async function openInstance(options: InstanceOptions): Promise<PostgresInstance> {
   const user = await chooseLaunchUser();
-  await prepareDirectory(user, options.directory);
+  await openPassage(dirname(options.directory));
+  await preparePlace(user, options.directory);
   const directory = await realpath(options.directory);
   const socketDir = await chooseSocketDirectory(user, join(directory, 'socket'));
   return new Instance(options, user, directory, socketDir);

@@ -1,0 +1,46 @@
+/** An archive of WAL where PostgreSQL's account can read it: archives are closed to all but the replica. */
+import { constants } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { segmentStart } from '../../../wal/lsn.ts';
+import { listSegments } from '../archive/archive-contents.ts';
+import { readLabel } from '../copy/backup-session.ts';
+import { labelFile } from '../copy/file-class.ts';
+import { handOver, type LaunchUser } from '../launch-user.ts';
+
+export interface ReadableArchive {
+  readonly directory: string | null;
+  remove(): Promise<void>;
+}
+
+/**
+ * Where PostgreSQL has an account of its own, what is needed behind the backup in `directory`/data is copied (shared, where the file system can), and takes as much space as that WAL.
+ * @throws LaunchError, the file system's error
+ */
+export async function readableArchive(
+  user: LaunchUser,
+  archive: string | null,
+  directory: string,
+): Promise<ReadableArchive> {
+  if (user.kind === 'self' || archive === null)
+    return { directory: archive, remove: () => Promise.resolve() };
+  const copied = join(directory, 'archive');
+  const remove = (): Promise<void> => rm(copied, { recursive: true, force: true });
+  await remove();
+  await mkdir(copied, { mode: 0o700 });
+  const from = segmentStart(readLabel(await readFile(join(directory, 'data', labelFile), 'utf8')).redo);
+  const segments = (await listSegments(archive)).filter(({ start }) => start >= from);
+  const histories = (await readdir(archive)).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
+  for (const name of [...segments.map((segment) => segment.name), ...histories]) {
+    await copyFile(join(archive, name), join(copied, name), constants.COPYFILE_FICLONE).catch(
+      async (error: NodeJS.ErrnoException) => {
+        // A replica that archives may have given it its final name meanwhile.
+        const whole = name.replace(/\.partial$/, '');
+        if (error.code !== 'ENOENT' || whole === name) throw error;
+        await copyFile(join(archive, whole), join(copied, whole), constants.COPYFILE_FICLONE);
+      },
+    );
+  }
+  await handOver(user, copied);
+  return { directory: copied, remove };
+}
