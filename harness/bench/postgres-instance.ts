@@ -78,6 +78,7 @@ export async function copyOf(user: LaunchUser, directory: string, target: string
 export async function startInstance(options: InstanceOptions): Promise<PostgresInstance> {
   const { binaries, user, directory, port } = options;
   await configure(options);
+  await handOver(user, directory);
   const logFile = `${directory}.log`;
   const log = openSync(logFile, 'a');
   const launch = launchAs(user, binaries.postgres, ['-D', directory]);

@@ -24,7 +24,8 @@ export async function reachablePrograms(
   const place = join(cache, `postgres-${key}`);
   try {
     await mkdir(cache, { recursive: true, mode: 0o755 });
-    if ((await lstat(cache)).uid !== process.getuid?.()) throw new Error(`${cache} belongs to another account`);
+    if ((await lstat(cache)).uid !== process.getuid?.())
+      throw new Error(`${cache} belongs to another account`);
     if (await isThere(place)) return place;
     const making = await mkdtemp(`${place}.`);
     try {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
+import { ownershipProblems } from '../../adapters/postgres/testing/ownership.ts';
 import { freePort } from '../../adapters/testing/free-port.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
@@ -144,6 +145,8 @@ export class RealGroup {
       },
       { timeout: 200_000, interval: 100 },
     );
+    // However its database came there: made, copied, made equal, restored.
+    for (const id of this.ids) assert.deepEqual(await ownershipProblems(this.configOf(id).dataDir), []);
   }
 
   async sql(text: string): Promise<(readonly (string | null)[])[]> {

@@ -71,6 +71,7 @@ export async function makeBarePostgres(options: BarePostgresOptions = {}): Promi
   }
 
   async function start(): Promise<void> {
+    await handOver(user, data);
     const launch = launchAs(user, binaries.postgres, ['-D', data]);
     server = spawn(launch.command, [...launch.args], {
       ...launch.ids,

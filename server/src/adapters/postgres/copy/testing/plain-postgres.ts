@@ -16,7 +16,7 @@ import { historyName, lsnNone, type Lsn, parseLsn, type Timeline } from '../../.
 import { positionNone, type TimelineFork, type WalPosition } from '../../../../wal/position.ts';
 import { locateBinaries, type PgBinaries } from '../../binaries.ts';
 import { initializeData, socketPort } from '../../data-directory.ts';
-import { chooseLaunchUser, launchAs, prepareDirectory } from '../../launch-user.ts';
+import { chooseLaunchUser, handOver, launchAs, prepareDirectory } from '../../launch-user.ts';
 import { readControlFacts } from '../control-file.ts';
 import { connectAs } from '../../testing/test-instance.ts';
 
@@ -89,7 +89,9 @@ export class PlainPostgres {
   }
 
   private async launch(): Promise<void> {
-    const launch = launchAs(await chooseLaunchUser(), this.binaries.postgres, ['-D', this.dataDir]);
+    const user = await chooseLaunchUser();
+    await handOver(user, this.dataDir);
+    const launch = launchAs(user, this.binaries.postgres, ['-D', this.dataDir]);
     const log = openSync(join(this.directory, 'postgres.log'), 'a', 0o600);
     const child = spawn(launch.command, [...launch.args], {
       ...launch.ids,
