@@ -1,6 +1,6 @@
 import { chmod, lstat, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type Account,
@@ -74,7 +74,8 @@ it('programs where the account cannot enter are copied to where it can, once', a
   const cache = join(dir, 'cache');
   const copy = await reachablePrograms(user, native, cache);
   expect(copy.startsWith(join(cache, 'postgres-'))).toBe(true);
-  expect((await stat(copy)).mode & 0o777).toBe(0o755);
+  expect(basename(copy)).toBe('native');
+  expect((await stat(dirname(copy))).mode & 0o777).toBe(0o755);
   expect((await stat(join(copy, 'bin', 'postgres'))).size).toBe(9);
   expect(await reachablePrograms(user, native, cache)).toBe(copy);
   expect(await reachablePrograms({ kind: 'self' }, native, cache)).toBe(native);

@@ -12,7 +12,7 @@ import { closedDirectory, type LaunchUser } from './launch-user.ts';
 /** Root's; caches of other accounts are in their home directories. */
 export const sharedCache = '/var/cache/barista';
 
-/** `native` holds `bin`, `lib` and `share`. Returns where the account finds the same. @throws LaunchError */
+/** `native` holds `bin`, `lib` and `share`. Returns where the account finds the same, by the same name. @throws LaunchError */
 export async function reachablePrograms(
   user: LaunchUser,
   native: string,
@@ -26,10 +26,14 @@ export async function reachablePrograms(
     await mkdir(cache, { recursive: true, mode: 0o755 });
     if ((await lstat(cache)).uid !== process.getuid?.())
       throw new Error(`${cache} belongs to another account`);
-    if (await isThere(place)) return place;
+    if (await isThere(place)) return join(place, 'native');
     const making = await mkdtemp(`${place}.`);
     try {
-      await cp(native, making, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+      await cp(native, join(making, 'native'), {
+        recursive: true,
+        verbatimSymlinks: true,
+        preserveTimestamps: true,
+      });
       await chmod(making, 0o755);
       // A replica that starts at the same time may have been quicker.
       await rename(making, place).catch(async (error: unknown) => {
@@ -45,7 +49,8 @@ export async function reachablePrograms(
       { cause },
     );
   }
-  return place;
+  // `native/pg-symlinks.json` names its directory.
+  return join(place, 'native');
 }
 
 function isThere(path: string): Promise<boolean> {
