@@ -11,8 +11,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
-import { handOver, launchAs, prepareDirectory } from './launch-user.ts';
-import type { LaunchUser } from './launch-user.ts';
+import { handOver, launchAs, type LaunchUser, mayWriteIn, prepareDirectory } from './launch-user.ts';
 import { syncPath } from '../file-system.ts';
 
 const run = promisify(execFile);
@@ -78,6 +77,15 @@ export async function initializeData(
   }
   await rename(temporary, data);
   await syncPath(dirname(data));
+}
+
+/** Where nobody but root may write to /dev/shm, as in a chroot, PostgreSQL's processes share memory another way: initdb's own choice, which is lost with its configuration. */
+export async function sharedMemorySettings(
+  user: LaunchUser,
+  place = '/dev/shm',
+): Promise<Readonly<Record<string, string>>> {
+  const isMissing = process.platform === 'linux' && !(await mayWriteIn(user, place));
+  return isMissing ? { dynamic_shared_memory_type: 'sysv' } : {};
 }
 
 /** A directory of ours alone, whose path is short enough to hold a socket. */

@@ -13,6 +13,7 @@ import {
   prepareDirectory,
   preparePlace,
 } from './launch-user.ts';
+import { sharedMemorySettings } from './data-directory.ts';
 import { reachablePrograms } from './reachable-programs.ts';
 
 const postgres: Account = { name: 'postgres', uid: 101, gid: 104 };
@@ -81,6 +82,15 @@ it('programs where the account cannot enter are copied to where it can, once', a
   expect(await reachablePrograms({ kind: 'self' }, native, cache)).toBe(native);
   await chmod(dir, 0o711);
   expect(await reachablePrograms(user, native, cache)).toBe(native);
+});
+
+it('PostgreSQL shares memory another way where its account may not write to the usual place', async () => {
+  await chmod(dir, 0o1777);
+  expect(await sharedMemorySettings(user, dir)).toEqual({});
+  await chmod(dir, 0o755);
+  expect(await sharedMemorySettings(user, dir)).toEqual({ dynamic_shared_memory_type: 'sysv' });
+  expect(await sharedMemorySettings({ kind: 'self' }, dir)).toEqual({});
+  expect(await sharedMemorySettings(user, join(dir, 'none'))).toHaveProperty('dynamic_shared_memory_type');
 });
 
 describe.runIf(process.getuid?.() === 0)('as root', () => {

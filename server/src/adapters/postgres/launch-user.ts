@@ -5,7 +5,8 @@
  * Invariants: symbolic links are never followed when a file changes hands; no directory is opened that is neither Barista's own nor a temporary one.
  */
 import { spawnSync } from 'node:child_process';
-import { chmod, lchown, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, chmod, lchown, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { LaunchError } from './launch-error.ts';
@@ -148,6 +149,19 @@ interface Modes {
 export function mayEnter({ uid, gid }: Pick<Account, 'uid' | 'gid'>, found: Modes): boolean {
   const bit = found.uid === uid ? 0o100 : found.gid === gid ? 0o010 : 0o001;
   return (found.mode & bit) !== 0;
+}
+
+/** Whether PostgreSQL may make files there; false, too, if it is not there. */
+export async function mayWriteIn(user: LaunchUser, directory: string): Promise<boolean> {
+  if (user.kind === 'self')
+    return access(directory, constants.W_OK | constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+  const found = await stat(directory).catch(() => null);
+  if (found === null) return false;
+  const { uid, gid, mode } = found;
+  return mayEnter(user, found) && mayEnter(user, { uid, gid, mode: mode >> 1 });
 }
 
 /** The first directory from `directory` upwards that PostgreSQL cannot pass through; null: none. */

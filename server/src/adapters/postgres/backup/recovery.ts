@@ -12,7 +12,7 @@ import { CopyError } from '../../../ports/copy.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { readControlSettings } from '../copy/control-file.ts';
 import { controlFile } from '../copy/file-class.ts';
-import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
+import { chooseSocketDirectory, sharedMemorySettings, socketPort } from '../data-directory.ts';
 import { chooseLaunchUser, handOver, type LaunchUser, preparePlace } from '../launch-user.ts';
 import { openLogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';
@@ -142,6 +142,7 @@ async function writeRecoveryFiles(
     recovery_target_action: 'promote',
     recovery_target_inclusive: target.kind === 'time' ? 'on' : 'off',
     restore_command: archive === null ? 'false' : restoreCommand(archive),
+    ...(await sharedMemorySettings(user)),
     ...targetSetting(target),
     timezone: 'UTC',
     log_timezone: 'UTC',

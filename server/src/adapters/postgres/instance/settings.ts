@@ -6,7 +6,7 @@
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { socketPort } from '../data-directory.ts';
+import { sharedMemorySettings, socketPort } from '../data-directory.ts';
 import { handOver, type LaunchUser } from '../launch-user.ts';
 import { gateName } from '../replication/wal-source.ts';
 import { leastSettings, raisedTo } from './standby-limits.ts';
@@ -31,7 +31,8 @@ export async function writeSettings(
   role: InstanceRole,
   options: SettingsOptions,
 ): Promise<void> {
-  const own = { ...baseSettings(options), ...options.settings, ...roleSettings(role) };
+  const memory = await sharedMemorySettings(user);
+  const own = { ...baseSettings(options), ...memory, ...options.settings, ...roleSettings(role) };
   const settings = role.kind === 'standby' ? raisedTo(await leastSettings(data), own) : own;
   const files: Record<string, string> = {
     'postgresql.conf': settingsText(settings),

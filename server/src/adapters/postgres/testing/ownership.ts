@@ -20,7 +20,7 @@ export async function ownershipProblems(dataDir: string): Promise<readonly strin
     // Made by the replica in a place that is closed to others.
     const isSocket = found.isSocket();
     if (isOwned && !isSocket && found.uid !== user.uid) problems.push(`${name} belongs to ${found.uid}`);
-    const read = { ...found, mode: found.mode >> 2 };
+    const read = { uid: found.uid, gid: found.gid, mode: found.mode >> 2 };
     if (!isOwned && found.isFile() && mayEnter(user, read)) problems.push(`${name} can be read`);
     if (!found.isDirectory() || !(isOwned || mayEnter(user, found))) return;
     for (const each of await readdir(path).catch(() => [])) await visit(join(path, each));

@@ -90,7 +90,7 @@ export class PlainPostgres {
 
   private async launch(): Promise<void> {
     const user = await chooseLaunchUser();
-    await handOver(user, this.dataDir);
+    await handOver(user, this.directory);
     const launch = launchAs(user, this.binaries.postgres, ['-D', this.dataDir]);
     const log = openSync(join(this.directory, 'postgres.log'), 'a', 0o600);
     const child = spawn(launch.command, [...launch.args], {
