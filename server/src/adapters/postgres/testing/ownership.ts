@@ -16,6 +16,8 @@ export async function ownershipProblems(dataDir: string): Promise<readonly strin
     const found = await lstat(path).catch(() => null);
     if (found === null) return;
     const name = relative(dataDir, path);
+    // A database that was set aside was PostgreSQL's, too.
+    if (name.startsWith('postgres.') && found.isDirectory()) return;
     const isOwned = owned.test(name);
     // Made by the replica in a place that is closed to others.
     const isSocket = found.isSocket();
