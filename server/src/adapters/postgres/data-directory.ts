@@ -11,7 +11,14 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
-import { handOver, launchAs, type LaunchUser, mayWriteIn, prepareDirectory } from './launch-user.ts';
+import {
+  handOver,
+  launchAs,
+  type LaunchUser,
+  mayWriteIn,
+  prepareDirectory,
+  preparePlace,
+} from './launch-user.ts';
 import { syncPath } from '../file-system.ts';
 
 const run = promisify(execFile);
@@ -92,6 +99,8 @@ export async function sharedMemorySettings(
 export async function chooseSocketDirectory(user: LaunchUser, wanted: string): Promise<string> {
   const path = (directory: string): string => join(directory, `.s.PGSQL.${socketPort}`);
   if (Buffer.byteLength(path(wanted)) <= socketPathBytesMax) {
+    // It may be new: a copy has taken the place of what was set aside.
+    await preparePlace(user, dirname(wanted));
     await prepareDirectory(user, wanted);
     await chmod(wanted, 0o700);
     return wanted;

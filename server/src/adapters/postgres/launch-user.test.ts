@@ -13,7 +13,7 @@ import {
   prepareDirectory,
   preparePlace,
 } from './launch-user.ts';
-import { sharedMemorySettings } from './data-directory.ts';
+import { chooseSocketDirectory, sharedMemorySettings } from './data-directory.ts';
 import { reachablePrograms } from './reachable-programs.ts';
 
 const postgres: Account = { name: 'postgres', uid: 101, gid: 104 };
@@ -112,6 +112,15 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     await preparePlace(user, place);
     expect(await stat(place)).toMatchObject({ uid: 0 });
     expect((await stat(place)).mode & 0o777).toBe(0o701);
+    expect(await closedDirectory(user, place)).toBe(null);
+  });
+
+  it('a place that a copy has made anew is passed through on the way to a socket', async () => {
+    vi.stubEnv('TMPDIR', join(dir, 'elsewhere'));
+    await chmod(dir, 0o755);
+    const place = join(dir, 'postgres');
+    await mkdir(place, { mode: 0o700 });
+    await chooseSocketDirectory(user, join(place, 'feed'));
     expect(await closedDirectory(user, place)).toBe(null);
   });
 

@@ -145,6 +145,7 @@ class Instance implements PostgresInstance {
     if (typeof state === 'object') throw this.startError({ code: 'databaseLost', reason: state.lost }, '');
     if (state === 'missing') throw this.startError({ code: 'databaseLost', reason: 'there is none' }, '');
     // Gone with a directory whose place a copy has taken.
+    await preparePlace(this.user, this.directory);
     await prepareDirectory(this.user, this.socketDir);
     this.log.reopen();
     await this.configure(role);

@@ -16,14 +16,14 @@ export async function ownershipProblems(dataDir: string): Promise<readonly strin
     const found = await lstat(path).catch(() => null);
     if (found === null) return;
     const name = relative(dataDir, path);
-    // A database that was set aside was PostgreSQL's, too.
-    if (name.startsWith('postgres.') && found.isDirectory()) return;
     const isOwned = owned.test(name);
     // Made by the replica in a place that is closed to others.
     const isSocket = found.isSocket();
     if (isOwned && !isSocket && found.uid !== user.uid) problems.push(`${name} belongs to ${found.uid}`);
     const read = { uid: found.uid, gid: found.gid, mode: found.mode >> 2 };
-    if (!isOwned && found.isFile() && mayEnter(user, read)) problems.push(`${name} can be read`);
+    // A database that was set aside, or moved away, was PostgreSQL's, too.
+    const isSecret = found.isFile() && found.uid !== user.uid;
+    if (!isOwned && isSecret && mayEnter(user, read)) problems.push(`${name} can be read`);
     if (!found.isDirectory() || !(isOwned || mayEnter(user, found))) return;
     for (const each of await readdir(path).catch(() => [])) await visit(join(path, each));
   };
