@@ -172,6 +172,8 @@ export const readers: Readonly<Record<string, Feed>> = {
     void changes.readsData(bytes, 0, bytes.length),
   'gateways/pgwire/codec/changes-data.ts commitsData': (bytes) =>
     void changes.commitsData(bytes, 0, bytes.length),
+  'gateways/pgwire/codec/changes-data.ts actsBeside': (bytes) =>
+    void changes.actsBeside(bytes, 0, bytes.length),
   'gateways/pgwire/codec/doubt-frame.ts readLeadership': text(readLeadership),
   'gateways/pgwire/codec/doubt-frame.ts readDoubt': (bytes) => refused(() => readDoubt(bytes)),
   'gateways/pgwire/codec/mentions.ts mentions': text(mentions.mentions),
@@ -363,6 +365,7 @@ export const others: Readonly<Record<string, string>> = {
   // Write messages, or read one field.
   'pgwire/backend-messages.ts':
     'commandComplete commandTag readParameterStatus firstColumn columnsOf frameOf',
+  'pgwire/effects-elsewhere.ts': 'effectsElsewhere',
   'pgwire/frame-gatherer.ts': 'FrameGatherer',
   'pgwire/frame-splitter.ts': 'FrameSplitter',
   'pgwire/frontend-messages.ts':
