@@ -25,7 +25,7 @@ it('whoever looks writes nothing, by PostgreSQL itself; where statements are not
     query: async (sql: string) => {
       asked.push(sql);
       if (sql.includes('pg_is_in_recovery')) return { rows: [{ standby: false }] };
-      if (sql.includes('shared_preload')) return { rows: [{ loaded: 'pg_stat_statements', made: false }] };
+      if (sql.includes('shared_preload')) return { rows: [{ loaded: 'pg_stat_statements', schema: null }] };
       return { rows: [] };
     },
   } as unknown as Pick<Client, 'query'>;
@@ -40,9 +40,9 @@ it("passwords in clients' statements are told to nobody", async () => {
   const client = {
     query: async (asked: string) => {
       if (asked.includes('pg_is_in_recovery')) return { rows: [{ standby: false }] };
-      if (asked.includes('shared_preload')) return { rows: [{ loaded: 'pg_stat_statements', made: true }] };
+      if (asked.includes('shared_preload')) return { rows: [{ loaded: 'pg_stat_statements', schema: 'x' }] };
       if (asked.includes('pg_stat_activity')) return { rows: [{ sql, state: 'active', stateMs: '1' }] };
-      return asked.includes('FROM pg_stat_statements') ? { rows: [{ sql }] } : { rows: [] };
+      return asked.includes('FROM x.pg_stat_statements(true)') ? { rows: [{ sql }] } : { rows: [] };
     },
   } as unknown as Pick<Client, 'query'>;
   const told = await look(client);

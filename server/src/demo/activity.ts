@@ -8,9 +8,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
+import { makeExtension } from '../adapters/postgres/own-extension.ts';
 import { connectPg } from '../adapters/postgres/pg-client.ts';
 import { withoutPasswords } from './without-passwords.ts';
 import type { Activity, EndSessionRequest, SessionActivity, StatementActivity } from '../api/activity.ts';
+import { ownSql } from '../pgwire/own-sql.ts';
 
 const askMs = 3000;
 const sessionsMax = 200;
@@ -19,21 +21,23 @@ const sqlCharsMax = 2000;
 const database = 'postgres';
 
 /** The clients' backends: the replica's own sessions are the superuser's. */
-const isClient = `backend_type = 'client backend' AND usename <> 'postgres' AND pid <> pg_backend_pid()`;
+const isClient = `backend_type = 'client backend' AND usename <> 'postgres' AND pid <> pg_catalog.pg_backend_pid()`;
 
-const sessionsQuestion = `
+const sessionsQuestion = ownSql(`
 SELECT pid, usename AS "user", coalesce(datname, '') AS "database", coalesce(application_name, '') AS application,
-  coalesce(state, '') AS state, wait_event_type AS "waitType", wait_event AS "waitEvent", pg_blocking_pids(pid) AS "blockedBy",
-  extract(epoch FROM clock_timestamp() - xact_start) * 1000 AS "transactionMs",
-  coalesce(extract(epoch FROM clock_timestamp() - state_change) * 1000, 0) AS "stateMs", left(query, ${sqlCharsMax}) AS sql
-FROM pg_stat_activity WHERE ${isClient}
-ORDER BY state = 'idle', xact_start NULLS LAST, pid LIMIT ${sessionsMax}`;
+  coalesce(state, '') AS state, wait_event_type AS "waitType", wait_event AS "waitEvent", pg_catalog.pg_blocking_pids(pid) AS "blockedBy",
+  extract(epoch FROM pg_catalog.clock_timestamp() - xact_start) OPERATOR(pg_catalog.*) 1000 AS "transactionMs",
+  coalesce(extract(epoch FROM pg_catalog.clock_timestamp() - state_change) OPERATOR(pg_catalog.*) 1000, 0) AS "stateMs", pg_catalog.left(query, ${sqlCharsMax}) AS sql
+FROM pg_catalog.pg_stat_activity WHERE ${isClient}
+ORDER BY state = 'idle', xact_start NULLS LAST, pid LIMIT ${sessionsMax}`);
 
-const statementsQuestion = `
-SELECT left(query, ${sqlCharsMax}) AS sql, sum(calls)::float8 AS calls, sum(total_exec_time) AS "totalMs",
-  sum(total_exec_time) / greatest(sum(calls), 1) AS "meanMs", max(max_exec_time) AS "maxMs", sum(rows)::float8 AS rows, sum(wal_bytes)::float8 AS "walBytes"
-FROM pg_stat_statements JOIN pg_roles ON pg_roles.oid = userid
-WHERE rolname <> 'postgres' GROUP BY queryid, query ORDER BY "totalMs" DESC LIMIT ${statementsMax}`;
+/** `schema`: of the extension, as SQL. The function, for what a client has put beside it has other arguments. */
+const statementsQuestion = (schema: string): string =>
+  ownSql(`
+SELECT pg_catalog.left(query, ${sqlCharsMax}) AS sql, pg_catalog.sum(calls)::float8 AS calls, pg_catalog.sum(total_exec_time) AS "totalMs",
+  pg_catalog.sum(total_exec_time) OPERATOR(pg_catalog./) greatest(pg_catalog.sum(calls), 1) AS "meanMs", pg_catalog.max(max_exec_time) AS "maxMs", pg_catalog.sum(rows)::float8 AS rows, pg_catalog.sum(wal_bytes)::float8 AS "walBytes"
+FROM ${schema}.pg_stat_statements(true) JOIN pg_catalog.pg_roles r ON r.oid = userid
+WHERE rolname <> 'postgres' GROUP BY queryid, query ORDER BY "totalMs" DESC LIMIT ${statementsMax}`);
 
 interface SessionRow extends Omit<SessionActivity, 'wait' | 'transactionMs' | 'stateMs'> {
   readonly waitType: string | null;
@@ -67,7 +71,9 @@ export function createActivityReader(): ActivityReader {
       withClient(dir, async (client) => {
         const end = how === 'cancel' ? 'pg_cancel_backend' : 'pg_terminate_backend';
         const { rows } = await client.query<{ ended: boolean }>(
-          `SELECT ${end}(pid) AS ended FROM pg_stat_activity WHERE pid = $1 AND ${isClient}`,
+          ownSql(
+            `SELECT pg_catalog.${end}(pid) AS ended FROM pg_catalog.pg_stat_activity WHERE pid = $1 AND ${isClient}`,
+          ),
           [pid],
         );
         return rows[0]?.ended === true;
@@ -83,9 +89,11 @@ export function createActivityReader(): ActivityReader {
 async function setUpStatements(replicaDir: string): Promise<string | null> {
   const client = await connectPg({ socketDir: await socketDirOf(replicaDir), database });
   try {
-    const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+    const { rows } = await client.query<{ standby: boolean }>(
+      'SELECT pg_catalog.pg_is_in_recovery() AS standby',
+    );
     if (rows[0]?.standby === true) return 'This is a standby: it is set up at the leader.';
-    await client.query('CREATE EXTENSION IF NOT EXISTS pg_stat_statements');
+    await makeExtension(client, 'pg_stat_statements');
     return null;
   } finally {
     await client.end().catch(() => undefined);
@@ -132,7 +140,9 @@ async function withClient<T>(replicaDir: string, work: (client: Client) => Promi
 
 export async function look(client: Pick<Client, 'query'>): Promise<Activity> {
   await client.query('BEGIN TRANSACTION READ ONLY');
-  const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  const { rows } = await client.query<{ standby: boolean }>(
+    'SELECT pg_catalog.pg_is_in_recovery() AS standby',
+  );
   const isStandby = rows[0]?.standby === true;
   const sessions = await client.query<SessionRow>(sessionsQuestion);
   const statements = await statementsOf(client, isStandby);
@@ -161,18 +171,19 @@ async function statementsOf(
   client: Pick<Client, 'query'>,
   isStandby: boolean,
 ): Promise<Activity['statements']> {
-  const { rows } = await client.query<{ loaded: string; made: boolean }>(
-    `SELECT current_setting('shared_preload_libraries') AS loaded,
-      EXISTS (SELECT FROM pg_extension WHERE extname = 'pg_stat_statements') AS made`,
+  const { rows } = await client.query<{ loaded: string; schema: string | null }>(
+    ownSql(`SELECT pg_catalog.current_setting('shared_preload_libraries') AS loaded,
+      (SELECT pg_catalog.quote_ident(n.nspname) FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace
+        WHERE e.extname = 'pg_stat_statements') AS schema`),
   );
   const [found] = rows;
   if (found?.loaded.includes('pg_stat_statements') !== true)
     return { kind: 'untold', why: 'This PostgreSQL runs without pg_stat_statements.', canCount: false };
-  if (!found.made) {
+  if (found.schema === null) {
     const why = 'Statements are not counted yet: pg_stat_statements is to be set up, at the leader.';
     return { kind: 'untold', why, canCount: !isStandby };
   }
-  const told = await client.query<StatementActivity>(statementsQuestion);
+  const told = await client.query<StatementActivity>(statementsQuestion(found.schema));
   return { kind: 'told', statements: told.rows.map(statementOf) };
 }
 

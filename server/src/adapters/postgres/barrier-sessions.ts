@@ -28,7 +28,7 @@ export class BarrierSessions {
     // Sent at once: the position is known before the commit has waited.
     const begun = session.query('BEGIN');
     const told = session.query<{ position: string }>(
-      "SELECT pg_logical_emit_message(true, 'barista', '')::text AS position",
+      "SELECT pg_catalog.pg_logical_emit_message(true, 'barista', '')::pg_catalog.text AS position",
     );
     session.query('COMMIT').then(
       () => this.keep(session),

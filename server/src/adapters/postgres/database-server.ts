@@ -42,6 +42,7 @@ import { readRequest } from './requests/request-outcome.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
 import { workMarkOf } from './work-mark.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 export interface DatabaseServerOptions extends InstanceOptions {
   /** How long small amounts of WAL wait for more before the standby is woken. */
@@ -166,9 +167,9 @@ class Server implements PostgresDatabaseServer {
   async checkup(): Promise<Checkup> {
     const client = await this.session.get();
     const { rows } = await client.query<{ damaged: string; ended: string; next: string }>(
-      `SELECT coalesce(sum(checksum_failures), 0)::text AS damaged, coalesce(sum(xact_commit + xact_rollback), 0)::text AS ended,
+      ownSql(`SELECT coalesce(pg_catalog.sum(checksum_failures), 0)::pg_catalog.text AS damaged, coalesce(pg_catalog.sum(xact_commit + xact_rollback), 0)::pg_catalog.text AS ended,
               ${nextXidSql} AS next
-       FROM pg_stat_database`,
+       FROM pg_catalog.pg_stat_database`),
     );
     const { damaged, ended, next } = rows[0]!;
     return { damagedPages: Number(damaged), ended: Number(ended), nextXid: BigInt(next) };
@@ -182,8 +183,8 @@ class Server implements PostgresDatabaseServer {
     const client = await this.session.get();
     try {
       const { rows } = await client.query<{ status: string | null; prepared: boolean }>(
-        `SELECT pg_xact_status($1::text::xid8) AS status,
-                EXISTS (SELECT FROM pg_prepared_xacts WHERE transaction = ($1::numeric % 4294967296)::text::xid) AS prepared`,
+        ownSql(`SELECT pg_catalog.pg_xact_status($1::pg_catalog.text::pg_catalog.xid8) AS status,
+                EXISTS (SELECT FROM pg_catalog.pg_prepared_xacts WHERE transaction = ($1::numeric % 4294967296)::pg_catalog.text::pg_catalog.xid) AS prepared`),
         [xid.toString()],
       );
       const { status, prepared } = rows[0]!;
@@ -279,7 +280,7 @@ class Server implements PostgresDatabaseServer {
 
 async function look(client: Client): Promise<{ nextXid: bigint; replayed: Lsn }> {
   const before = await client.query<{ replayed: string | null }>(
-    'SELECT pg_last_wal_replay_lsn()::text AS replayed',
+    'SELECT pg_catalog.pg_last_wal_replay_lsn()::pg_catalog.text AS replayed',
   );
   const { replayed } = before.rows[0]!;
   if (replayed === null) throw new Error('the standby has replayed nothing');

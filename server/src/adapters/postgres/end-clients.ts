@@ -5,6 +5,7 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 const pollMs = 5;
 
@@ -12,8 +13,8 @@ const pollMs = 5;
 export async function endClients(client: Client): Promise<void> {
   for (;;) {
     const { rowCount } = await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE backend_type = 'client backend' AND usesysid IS DISTINCT FROM 10 AND pid <> pg_backend_pid()`,
+      ownSql(`SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
+       WHERE backend_type = 'client backend' AND (usesysid IS NULL OR usesysid <> 10) AND pid <> pg_catalog.pg_backend_pid()`),
     );
     if (rowCount === 0) return;
     await setTimeout(pollMs);

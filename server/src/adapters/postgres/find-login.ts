@@ -6,6 +6,7 @@
  */
 import type { LoginRecord } from '../../ports/client-service.ts';
 import { OwnSession } from './own-session.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 /** PostgreSQL hangs, or is overloaded beyond use. */
 const answerMsMax = 5_000;
@@ -13,13 +14,13 @@ const answerMsMax = 5_000;
 const usualIterations = 4_096;
 const rolesAtOnceMax = 500;
 
-const question = `
+const question = ownSql(`
   SELECT role.oid IS NOT NULL AS known, role.rolpassword AS secret,
-    coalesce(role.rolvaliduntil OPERATOR(pg_catalog.<) pg_catalog.clock_timestamp(), false) AS expired,
+    coalesce(role.rolvaliduntil < pg_catalog.clock_timestamp(), false) AS expired,
     pg_catalog.current_setting('scram_iterations', true) AS iterations
   FROM pg_catalog.unnest($1::pg_catalog.text[]) WITH ORDINALITY AS asked(name, place)
-  LEFT JOIN pg_catalog.pg_authid AS role ON role.rolname OPERATOR(pg_catalog.=) asked.name::pg_catalog.name
-  ORDER BY asked.place`;
+  LEFT JOIN pg_catalog.pg_authid AS role ON role.rolname = asked.name::pg_catalog.name
+  ORDER BY asked.place`);
 
 interface Row {
   readonly known: boolean;

@@ -6,6 +6,7 @@
 import type { Client } from 'pg';
 import { connectPg, quoteIdentifier, quoteLiteral } from './pg-client.ts';
 import { reservedUsers } from './reserved-users.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 export interface FoundingOptions {
   readonly socketDir: string;
@@ -32,7 +33,9 @@ export async function prepareFounding({
   try {
     await client.query('SET synchronous_commit = local');
     await ensureRole(client, role, majorVersion, keeps);
-    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [database]);
+    const found = await client.query(ownSql('SELECT FROM pg_catalog.pg_database WHERE datname = $1'), [
+      database,
+    ]);
     if (found.rowCount !== 0) return;
     const [name, owner] = [quoteIdentifier(database), quoteIdentifier(role.name)];
     await client.query(`CREATE DATABASE ${name} OWNER ${owner} TEMPLATE template0`);
@@ -48,7 +51,7 @@ async function ensureRole(
   majorVersion: number,
   keeps: boolean,
 ): Promise<void> {
-  const found = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [role.name]);
+  const found = await client.query(ownSql('SELECT FROM pg_catalog.pg_roles WHERE rolname = $1'), [role.name]);
   if (keeps && found.rowCount !== 0) return;
   const verb = found.rowCount === 0 ? 'CREATE' : 'ALTER';
   const createsRoles = majorVersion >= 16 ? 'CREATEROLE' : 'NOCREATEROLE';

@@ -29,7 +29,7 @@ export interface OwnPacketOptions {
   /** Such as `18.4`. */
   readonly version: string;
   /** Null: a physical replication connection, which has none. */
-  readonly database: string | null;
+  readonly database: string | Uint8Array | null;
   readonly applicationName: string;
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -12,6 +12,7 @@ import type { PostgresInstance } from './instance/postgres-instance.ts';
 import { nextXidSql } from './next-xid.ts';
 import type { OwnSession } from './own-session.ts';
 import { gateName, openWalSource } from './replication/wal-source.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 /** The walsender of a connection that has just ended may still hold the slot. */
 const slotPatienceMs = 5_000;
@@ -31,7 +32,7 @@ export interface PrimaryRun {
 export async function openPrimary(run: PrimaryRun): Promise<PrimaryDatabase> {
   const client = await clientOf(run);
   const { rows } = await client.query<{ name: string; system: string }>(
-    'SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name, system_identifier::text AS system FROM pg_control_system()',
+    'SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) AS name, system_identifier::pg_catalog.text AS system FROM pg_catalog.pg_control_system()',
   );
   const { name, system } = rows[0]!;
   const timeline = Number.parseInt(name.slice(0, 8), 16) as Timeline;
@@ -64,7 +65,7 @@ class Primary implements PrimaryDatabase {
   async flushed(): Promise<Lsn> {
     const client = await clientOf(this.run);
     const { rows } = await client.query<{ flushed: string }>(
-      'SELECT pg_current_wal_flush_lsn()::text AS flushed',
+      'SELECT pg_catalog.pg_current_wal_flush_lsn()::pg_catalog.text AS flushed',
     );
     return parseLsn(rows[0]!.flushed);
   }
@@ -94,7 +95,9 @@ class Primary implements PrimaryDatabase {
   private async ensureSlot(): Promise<void> {
     const client = await clientOf(this.run);
     await client.query(
-      'SELECT pg_create_physical_replication_slot($1, true) WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = $1)',
+      ownSql(
+        'SELECT pg_catalog.pg_create_physical_replication_slot($1, true) WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_replication_slots WHERE slot_name = $1)',
+      ),
       [gateName],
     );
   }
@@ -132,9 +135,9 @@ FROM (SELECT pid, COALESCE(pg_catalog.lower(wait_event)
       WHERE pid OPERATOR(pg_catalog.=) $1::pg_catalog.int4 OFFSET 0) AS found`;
 
 /** backend_xid has 32 bits: the newest id with these bits that has been given out. */
-const openTransactionsSql = `
-SELECT pid, (CASE WHEN low > low_next THEN high - 4294967296 ELSE high END + low)::text AS xid
-FROM (SELECT pid, backend_xid::text::numeric AS low, next % 4294967296 AS low_next, next - next % 4294967296 AS high
-      FROM pg_stat_activity,
-           (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::numeric + 1000000 AS next) AS newest
-      WHERE backend_xid IS NOT NULL AND pid = ANY ($1::int[])) AS found`;
+const openTransactionsSql = ownSql(`
+SELECT pid, (CASE WHEN low > low_next THEN high - 4294967296 ELSE high END + low)::pg_catalog.text AS xid
+FROM (SELECT pid, backend_xid::pg_catalog.text::numeric AS low, next % 4294967296 AS low_next, next - (next % 4294967296) AS high
+      FROM pg_catalog.pg_stat_activity,
+           (SELECT pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::pg_catalog.text::numeric + 1000000 AS next) AS newest
+      WHERE backend_xid IS NOT NULL AND pid = ANY ($1::int[])) AS found`);

@@ -45,7 +45,7 @@ export async function promoteStandby(run: PromotedRun, promotion: Promotion): Pr
   await ask(run, (client) => {
     run.instance.promoted();
     // Where it was asked before, and the answer was lost, this may be a primary already.
-    return client.query('SELECT pg_promote(false) WHERE pg_is_in_recovery()');
+    return client.query('SELECT pg_catalog.pg_promote(false) WHERE pg_catalog.pg_is_in_recovery()');
   });
   while (await ask(run, isInRecovery)) await setTimeout(pollMs);
   onStage('promoted');
@@ -76,7 +76,8 @@ async function ask<T>(
 
 /** What it received before may still be on its way into a file. */
 async function awaitEndOfReceiving(client: Client): Promise<void> {
-  while ((await client.query('SELECT FROM pg_stat_wal_receiver')).rowCount !== 0) await setTimeout(pollMs);
+  while ((await client.query('SELECT FROM pg_catalog.pg_stat_wal_receiver')).rowCount !== 0)
+    await setTimeout(pollMs);
 }
 
 /** PostgreSQL takes the number after the newest history file that it finds. */
@@ -95,14 +96,18 @@ async function keepNumbers(dataDir: string, { timeline, history }: Promotion): P
 }
 
 async function isInRecovery(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ recovers: boolean }>('SELECT pg_is_in_recovery() AS recovers');
+  const { rows } = await client.query<{ recovers: boolean }>(
+    'SELECT pg_catalog.pg_is_in_recovery() AS recovers',
+  );
   return rows[0]!.recovers;
 }
 
 /** Whatever PostgreSQL did, it is believed only as far as its files say so. */
 async function assertPromoted(run: PromotedRun, { timeline, fork }: Promotion): Promise<void> {
   const { rows } = await ask(run, (client) =>
-    client.query<{ name: string }>('SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name'),
+    client.query<{ name: string }>(
+      'SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) AS name',
+    ),
   );
   const actual = Number.parseInt(rows[0]!.name.slice(0, 8), 16);
   const path = join(run.instance.dataDir, 'pg_wal', historyName(timeline));

@@ -6,12 +6,13 @@
 import type { Client } from 'pg';
 import type { SnapshotView } from '../../ports/digest.ts';
 import { parseView } from './digest/held-snapshot.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 /** @throws Error while PostgreSQL lets nobody in */
 export async function takeSnapshot(client: Client): Promise<SnapshotView> {
   const { rows } = await client.query<{ view: string }>({
     name: 'snapshot',
-    text: 'SELECT pg_current_snapshot()::text AS view',
+    text: 'SELECT pg_catalog.pg_current_snapshot()::pg_catalog.text AS view',
   });
   return parseView(rows[0]!.view);
 }
@@ -20,7 +21,9 @@ export async function takeSnapshot(client: Client): Promise<SnapshotView> {
 export async function shownAmong(client: Client, xids: readonly bigint[]): Promise<readonly bigint[]> {
   const { rows } = await client.query<{ xid: string }>({
     name: 'shown',
-    text: "SELECT xid::text FROM unnest($1::text[]::xid8[]) AS xid WHERE pg_xact_status(xid) = 'committed'",
+    text: ownSql(
+      "SELECT xid::pg_catalog.text FROM pg_catalog.unnest($1::pg_catalog.text[]::pg_catalog.xid8[]) AS xid WHERE pg_catalog.pg_xact_status(xid) = 'committed'",
+    ),
     values: [xids.map(String)],
   });
   return rows.map(({ xid }) => BigInt(xid));

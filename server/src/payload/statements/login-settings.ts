@@ -4,16 +4,17 @@
  * They are given as options of the startup packet, so that RESET leads back to them.
  */
 import type { StatementDatabase, StatementLogin } from '../../ports/statement-database.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 /** In the order of names; texts as PostgreSQL keeps them. */
 export type GivenSettings = readonly (readonly [name: string, value: string])[];
 
-const question = `SELECT DISTINCT ON (1) pg_catalog.lower(pg_catalog.split_part(c, '=', 1)) AS name,
+const question = ownSql(`SELECT DISTINCT ON (1) pg_catalog.lower(pg_catalog.split_part(c, '=', 1)) AS name,
     pg_catalog.substr(c, pg_catalog.strpos(c, '=') + 1) AS value
   FROM pg_catalog.pg_db_role_setting s, pg_catalog.unnest(s.setconfig) c
-  WHERE s.setrole IN (0, (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = $1))
-    AND s.setdatabase IN (0, (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2))
-  ORDER BY 1, s.setrole <> 0 AND s.setdatabase <> 0 DESC, s.setrole <> 0 DESC, s.setdatabase <> 0 DESC`;
+  WHERE (s.setrole = 0 OR s.setrole = (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = $1))
+    AND (s.setdatabase = 0 OR s.setdatabase = (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2))
+  ORDER BY 1, (s.setrole <> 0 AND s.setdatabase <> 0) DESC, (s.setrole <> 0) DESC, (s.setdatabase <> 0) DESC`);
 
 type Asked = Pick<StatementDatabase, 'query'>;
 
@@ -36,7 +37,9 @@ export async function loginAsBefore(
   if (JSON.stringify(now) === JSON.stringify(before)) return login;
   const added = now.map(([name]) => name).filter((name) => !before.some(([one]) => one === name));
   const rows = await database.query(
-    `SELECT name, coalesce(reset_val, '') AS value FROM pg_settings WHERE lower(name) = ANY($1)`,
+    ownSql(
+      `SELECT name, coalesce(reset_val, '') AS value FROM pg_catalog.pg_settings WHERE pg_catalog.lower(name) = ANY($1)`,
+    ),
     [added],
   );
   const ofServer = new Map(rows.map((row) => [String(row['name']).toLowerCase(), String(row['value'])]));

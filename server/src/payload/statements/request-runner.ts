@@ -142,7 +142,8 @@ export class RequestRunner {
       if (isDone) break;
       // It does not wait for the answer, if it comes to its end meanwhile.
       holders = await Promise.race([ended, this.holdersFor(processId)]);
-      if (!isDone && holders.size > 0) await database.query('SELECT pg_cancel_backend($1)', [processId]);
+      if (!isDone && holders.size > 0)
+        await database.query('SELECT pg_catalog.pg_cancel_backend($1)', [processId]);
     }
     await done;
     if (holders.size === 0) this.usualMs += newWeight * (timers.nowMs() - beganAtMs - this.usualMs);
@@ -153,7 +154,7 @@ export class RequestRunner {
   private async holdersFor(processId: number): Promise<ReadonlySet<number>> {
     const { database, sessionOf } = this.options;
     try {
-      const [row] = await database.query('SELECT pg_blocking_pids($1) AS pids', [processId]);
+      const [row] = await database.query('SELECT pg_catalog.pg_blocking_pids($1) AS pids', [processId]);
       const pids = (row?.['pids'] ?? []) as readonly number[];
       return new Set(pids.map(sessionOf).filter((one) => one !== undefined));
     } catch {

@@ -195,7 +195,7 @@ export class SerialExecutor implements StatementExecutor {
     // It may have no end by itself.
     const pid = this.running?.connection.processId;
     if (pid !== undefined)
-      await database.query('SELECT pg_terminate_backend($1)', [pid]).catch(() => undefined);
+      await database.query('SELECT pg_catalog.pg_terminate_backend($1)', [pid]).catch(() => undefined);
     const closed = Promise.all(this.sessions.all().map(({ connection }) => connection.close()));
     await Promise.race([closed, pause(timers, stopMsMax)]);
     await database.close();

@@ -12,6 +12,7 @@ import type { ClientSession } from './client-session.ts';
 import type { GivenSettings } from './login-settings.ts';
 import { decodeOperation, encodeOperation, type RequestOperation } from './operation.ts';
 import type { SessionState } from './session-state.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 /** Longer answers are not kept over a restart. */
 const keptBytesMax = 64 * 1024;
@@ -106,7 +107,7 @@ export class SessionMemory {
     this.mustWrite = false;
     await this.database.query(
       `INSERT INTO pg_barista.statement_session (position, slot, session, state, step)
-       SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::int[])`,
+       SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::pg_catalog.text[], $5::int[])`,
       [
         rows.map(() => (this.position += 1)),
         rows.map(({ slot }) => slot),
@@ -150,7 +151,9 @@ export class SessionMemory {
   /** What was held back at the pointer, in slot order. */
   async loadHeld(pointer: number): Promise<readonly (readonly [slot: number, request: RequestOperation])[]> {
     const rows = await this.database.query(
-      'SELECT slot::text, operation FROM pg_barista.statement_held h WHERE slot <= $1 ORDER BY h.slot',
+      ownSql(
+        'SELECT slot::pg_catalog.text, operation FROM pg_barista.statement_held h WHERE slot <= $1 ORDER BY h.slot',
+      ),
       [pointer],
     );
     return rows.flatMap((row) => {
@@ -166,12 +169,12 @@ export class SessionMemory {
 
   /** Of the sessions as they were at the pointer, by number. What is above it is forgotten. */
   async load(pointer: number, step: number): Promise<ReadonlyMap<number, RememberedSession>> {
-    await this.database.query('DELETE FROM pg_barista.statement_session WHERE (slot, step) > ($1, $2)', [
-      pointer,
-      step,
-    ]);
+    await this.database.query(
+      ownSql('DELETE FROM pg_barista.statement_session WHERE (slot, step) > ($1, $2)'),
+      [pointer, step],
+    );
     const rows = await this.database.query(
-      `SELECT DISTINCT ON (session) session::text, state, (SELECT max(position) FROM pg_barista.statement_session)::text AS newest
+      `SELECT DISTINCT ON (session) session::pg_catalog.text, state, (SELECT pg_catalog.max(position) FROM pg_barista.statement_session)::pg_catalog.text AS newest
        FROM pg_barista.statement_session ORDER BY session, position DESC`,
     );
     const seqs = await this.database.readSeqs();
@@ -191,9 +194,9 @@ export class SessionMemory {
   /** What has been superseded by rows that are durable. That a session is closed stands at the end of its row. */
   async forget(durable: number): Promise<void> {
     await this.database.query(
-      `DELETE FROM pg_barista.statement_session s USING (
-         SELECT session, max(position) AS newest FROM pg_barista.statement_session WHERE slot <= $1 GROUP BY session
-       ) n WHERE s.session = n.session AND (s.position < n.newest OR (s.position = n.newest AND s.state LIKE '%"isClosed":true}'))`,
+      ownSql(`DELETE FROM pg_barista.statement_session s USING (
+         SELECT session, pg_catalog.max(position) AS newest FROM pg_barista.statement_session WHERE slot <= $1 GROUP BY session
+       ) n WHERE s.session = n.session AND (s.position < n.newest OR (s.position = n.newest AND s.state OPERATOR(pg_catalog.~~) '%"isClosed":true}'))`),
       [durable],
     );
     // Nobody else does: autovacuum is off.

@@ -3,22 +3,23 @@
  */
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import type { ClientSession } from './client-session.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 
 /** A request that says none of these words leaves everybody welcome. */
 export const unwelcoming = /\b(?:alter|drop|revoke|reassign)\b/i;
 
-const question = `SELECT number::text FROM (
+const question = ownSql(`SELECT number::pg_catalog.text FROM (
     SELECT s.number, r.oid AS role, d.oid AS db, r.rolcanlogin, r.rolsuper, r.rolreplication, d.datallowconn, r.rolconnlimit, d.datconnlimit,
-      row_number() OVER (PARTITION BY s.role ORDER BY s.number) AS of_role, row_number() OVER (PARTITION BY s.db ORDER BY s.number) AS of_db
-    FROM unnest($1::int[], $2::text[], $3::text[], $4::bigint[]) AS s (pid, role, db, number)
-    JOIN pg_stat_activity a ON a.pid = s.pid
-    LEFT JOIN pg_roles r ON r.oid = a.usesysid AND r.rolname = s.role
-    LEFT JOIN pg_database d ON d.oid = a.datid AND d.datname = s.db
+      pg_catalog.row_number() OVER (PARTITION BY s.role ORDER BY s.number) AS of_role, pg_catalog.row_number() OVER (PARTITION BY s.db ORDER BY s.number) AS of_db
+    FROM pg_catalog.unnest($1::int[], $2::pg_catalog.text[], $3::pg_catalog.text[], $4::bigint[]) AS s (pid, role, db, number)
+    JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
+    LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.usesysid AND r.rolname = s.role
+    LEFT JOIN pg_catalog.pg_database d ON d.oid = a.datid AND d.datname = s.db
   ) AS known
   WHERE role IS NULL OR db IS NULL OR NOT rolcanlogin OR rolsuper OR rolreplication OR NOT datallowconn
-    OR NOT has_database_privilege(role, db, 'CONNECT')
+    OR NOT pg_catalog.has_database_privilege(role, db, 'CONNECT')
     OR (rolconnlimit >= 0 AND of_role > rolconnlimit) OR (datconnlimit >= 0 AND of_db > datconnlimit)
-  ORDER BY known.number`;
+  ORDER BY known.number`);
 
 /** Their numbers, in order. */
 export async function unwelcomeAmong(

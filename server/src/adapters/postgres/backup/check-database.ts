@@ -7,30 +7,49 @@ import { open, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
-import { connectPg, quoteIdentifier } from '../pg-client.ts';
+import { listDatabases, type ListedDatabase } from '../databases.ts';
+import { extensionSchema, makeExtension } from '../own-extension.ts';
+import { connectPg } from '../pg-client.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
-const ownSchema = 'amcheck_of_barista';
-/** A database's owner may have set them for all sessions, and not all are known to each version. */
-const ownSettings = `SELECT set_config(name, '0', false) FROM pg_settings
-  WHERE name IN ('default_transaction_read_only', 'transaction_timeout', 'lock_timeout')`;
 const undefinedTable = '42P01';
 const undefinedObject = '42704';
 const featureNotSupported = '0A000';
 const undefinedFile = '58P01';
+/** Nobody keeps a check waiting for ever who has locked a table. */
+const lockTimeoutMs = 30_000;
 
 export interface RunningPostgres {
   readonly socketDir: string;
 }
 
-/** Makes what `checkRelations` needs, in every database. On a primary, whose standbys have it a moment later. False: this PostgreSQL has no amcheck. */
-export async function installAmcheck(primary: RunningPostgres): Promise<boolean> {
+/**
+ * Of a restored database that nobody else uses: lets Barista into every database, and takes back the transactions that are prepared, whose locks would keep a check waiting.
+ * @throws Error of PostgreSQL; the signal's reason
+ */
+export async function openForChecks(server: RunningPostgres, signal?: AbortSignal): Promise<void> {
+  await withClient(server, { name: 'postgres', bytes: Buffer.from('postgres') }, signal, async (client) => {
+    await client.query(
+      'UPDATE pg_catalog.pg_database SET datallowconn = true WHERE NOT datallowconn AND datconnlimit OPERATOR(pg_catalog.<>) -2',
+    );
+  });
+  await inEveryDatabase(server, signal, async (client) => {
+    const { rows } = await client.query<{ name: Buffer }>(preparedSql);
+    for (const { name } of rows) {
+      const bytes = [...name].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`);
+      await client.query(`ROLLBACK PREPARED E'${bytes.join('')}'`);
+    }
+  });
+}
+
+/** Names of clients' choice, in whatever encoding. */
+const preparedSql = ownSql(`SELECT pg_catalog.textsend(gid) AS name
+  FROM pg_catalog.pg_prepared_xacts WHERE database = pg_catalog.current_database()`);
+
+/** Makes what `checkRelations` needs, in every database. On a primary, whose standbys have it a moment later. False: this PostgreSQL has no amcheck. @throws Error of PostgreSQL; the signal's reason */
+export async function installAmcheck(primary: RunningPostgres, signal?: AbortSignal): Promise<boolean> {
   try {
-    await inEveryDatabase(primary, async (client) => {
-      await client.query(`CREATE SCHEMA IF NOT EXISTS ${ownSchema}`);
-      // Somebody may have it elsewhere, and in an older version.
-      await client.query(`CREATE EXTENSION IF NOT EXISTS amcheck SCHEMA ${ownSchema}`);
-      await client.query('ALTER EXTENSION amcheck UPDATE');
-    });
+    await inEveryDatabase(primary, signal, (client) => makeExtension(client, 'amcheck'));
     return true;
   } catch (error) {
     const { code } = error as { readonly code?: string };
@@ -39,33 +58,34 @@ export async function installAmcheck(primary: RunningPostgres): Promise<boolean>
   }
 }
 
-/** Of a running primary or standby; each complaint names its database. Empty: nothing is wrong. @throws Error if it is away, or `installAmcheck` has not come to it */
-export async function checkRelations(server: RunningPostgres): Promise<readonly string[]> {
+/** Of a running primary or standby; each complaint names its database. Empty: nothing is wrong. @throws Error if it is away, or `installAmcheck` has not come to it; the signal's reason */
+export async function checkRelations(
+  server: RunningPostgres,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   const complaints: string[] = [];
-  await inEveryDatabase(server, async (client, database) => {
-    const schema = await schemaOfAmcheck(client, database);
+  const left = await inEveryDatabase(server, signal, async (client, database) => {
+    const schema = await extensionSchema(client, 'amcheck');
+    if (schema === null) throw new Error(`amcheck is not in the database ${database} yet`);
     const found = [...(await checkHeaps(client, schema)), ...(await checkTrees(client, schema))];
     complaints.push(...found.map((complaint) => `${database}: ${complaint}`));
   });
-  return complaints;
+  return [...complaints, ...left.map((database) => `${database}: not checked: it lets nobody in`)];
 }
 
-async function schemaOfAmcheck(client: Client, database: string): Promise<string> {
-  const sql = `SELECT nspname AS name FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'amcheck'`;
-  const { rows } = await client.query<{ name: string }>(sql);
-  if (rows[0] === undefined) throw new Error(`amcheck is not in the database ${database} yet`);
-  return quoteIdentifier(rows[0].name);
-}
+/** All parameters are named and given, and each is of its own type: no other function of that name can be preferred. */
+const heapSql = (schema: string): string =>
+  `SELECT blkno AS block, msg FROM ${schema}.verify_heapam(relation => $1::pg_catalog.oid::pg_catalog.regclass, on_error_stop => false,
+    check_toast => false, skip => 'none'::pg_catalog.text, startblock => NULL::int8, endblock => NULL::int8)`;
+const treeSql = (schema: string): string =>
+  `SELECT ${schema}.bt_index_check($1::pg_catalog.oid::pg_catalog.regclass, $2::bool)`;
 
 async function checkHeaps(client: Client, schema: string): Promise<string[]> {
-  const names = await namesOf(client, `c.relkind IN ('r', 't', 'm')`);
+  const names = await namesOf(client, "(c.relkind = 'r' OR c.relkind = 't' OR c.relkind = 'm')");
   const complaints: string[] = [];
   for (const { name, oid } of names) {
     await orComplaint(complaints, name, async () => {
-      const { rows } = await client.query<{ block: string; msg: string }>(
-        `SELECT blkno AS block, msg FROM ${schema}.verify_heapam($1::oid)`,
-        [oid],
-      );
+      const { rows } = await client.query<{ block: string; msg: string }>(heapSql(schema), [oid]);
       complaints.push(...rows.map(({ block, msg }) => `${name}, block ${block}: ${msg}`));
     });
   }
@@ -77,7 +97,7 @@ async function checkHeaps(client: Client, schema: string): Promise<string[]> {
  */
 async function checkTrees(client: Client, schema: string): Promise<string[]> {
   const index = (columns: string): string => `c.relkind = 'i' AND c.relam = 403 AND EXISTS
-    (SELECT FROM pg_index i WHERE i.indexrelid = c.oid AND i.indisvalid AND i.indisready AND (${columns}))`;
+    (SELECT FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid AND i.indisvalid AND i.indisready AND (${columns}))`;
   const plain = 'i.indexprs IS NULL AND i.indpred IS NULL';
   const complaints: string[] = [];
   for (const [columns, isWithRows] of [
@@ -85,18 +105,18 @@ async function checkTrees(client: Client, schema: string): Promise<string[]> {
     [`NOT (${plain})`, false],
   ] as const) {
     for (const { name, oid } of await namesOf(client, index(columns))) {
-      await orComplaint(complaints, name, () =>
-        client.query(`SELECT ${schema}.bt_index_check($1::oid, $2)`, [oid, isWithRows]),
-      );
+      await orComplaint(complaints, name, () => client.query(treeSql(schema), [oid, isWithRows]));
     }
   }
   return complaints;
 }
 
 async function namesOf(client: Client, which: string): Promise<readonly { name: string; oid: number }[]> {
-  const sql = `SELECT c.oid::regclass::text AS name, c.oid FROM pg_class c
-    WHERE c.relpersistence = 'p' AND ${which} ORDER BY c.oid`;
-  return (await client.query<{ name: string; oid: number }>(sql)).rows;
+  const sql =
+    ownSql(`SELECT c.oid::pg_catalog.regclass::pg_catalog.text AS name, c.oid FROM pg_catalog.pg_class c
+    WHERE c.relpersistence = 'p' AND ${which} ORDER BY c.oid`);
+  const { rows } = await client.query<{ name: string; oid: number }>(sql);
+  return rows;
 }
 
 /** What was dropped meanwhile is no complaint. */
@@ -105,33 +125,46 @@ async function orComplaint(complaints: string[], name: string, check: () => Prom
     await check();
   } catch (error) {
     const { code, message } = error as { readonly code?: string; readonly message: string };
+    // Without a code the session has ended: nothing more is heard of in it.
+    if (code === undefined) throw error;
     if (code !== undefinedTable && code !== undefinedObject) complaints.push(`${name}: ${message}`);
   }
 }
 
+/** Gives the names of those that let nobody in. */
 async function inEveryDatabase(
   server: RunningPostgres,
+  signal: AbortSignal | undefined,
   work: (client: Client, database: string) => Promise<void>,
-): Promise<void> {
-  const names = await withClient(server, 'postgres', async (client) => {
-    const sql =
-      'SELECT datname AS name FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid';
-    return (await client.query<{ name: string }>(sql)).rows.map(({ name }) => name);
-  });
-  for (const name of names) await withClient(server, name, (client) => work(client, name));
+): Promise<readonly string[]> {
+  const main = { name: 'postgres', bytes: Buffer.from('postgres') };
+  const listed = await withClient(server, main, signal, listDatabases);
+  const there = listed.filter(({ isBroken, isSealed }) => !isBroken && !isSealed);
+  for (const database of there.filter(({ isOpen }) => isOpen))
+    await withClient(server, database, signal, (client) => work(client, database.name));
+  return there.filter(({ isOpen }) => !isOpen).map(({ name }) => name);
 }
 
 async function withClient<T>(
   { socketDir }: RunningPostgres,
-  database: string,
+  database: Pick<ListedDatabase, 'name' | 'bytes'>,
+  signal: AbortSignal | undefined,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = await connectPg({ socketDir, database });
+  signal?.throwIfAborted();
+  const settings = { lock_timeout: String(lockTimeoutMs) };
+  const client = await connectPg({ socketDir, database: database.bytes, settings });
+  // What it is doing has no end of its own, perhaps.
+  const quit = (): void => void client.end().catch(() => undefined);
+  signal?.addEventListener('abort', quit, { once: true });
   try {
-    await client.query(ownSettings);
     return await work(client);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   } finally {
-    await client.end();
+    signal?.removeEventListener('abort', quit);
+    await client.end().catch(() => undefined);
   }
 }
 

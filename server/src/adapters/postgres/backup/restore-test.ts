@@ -7,7 +7,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatLsn } from '../../../wal/lsn.ts';
 import type { PgBinaries } from '../binaries.ts';
-import { checkPages, checkRelations, installAmcheck } from './check-database.ts';
+import { checkPages, checkRelations, installAmcheck, openForChecks } from './check-database.ts';
 import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
 import { whileRunning } from './restored-server.ts';
 
@@ -59,8 +59,9 @@ async function check(
   const found = await whileRunning(
     { directory, binaries, ...(signal === undefined ? {} : { signal }) },
     async (socketDir) => {
-      const amcheck = await installAmcheck({ socketDir });
-      return { amcheck, complaints: amcheck ? await checkRelations({ socketDir }) : [] };
+      await openForChecks({ socketDir }, signal);
+      const amcheck = await installAmcheck({ socketDir }, signal);
+      return { amcheck, complaints: amcheck ? await checkRelations({ socketDir }, signal) : [] };
     },
   );
   return {

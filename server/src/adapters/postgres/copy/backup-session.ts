@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Client } from 'pg';
 import { type Lsn, parseLsn, type Timeline } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 export type SourceKind = 'standby' | 'primary';
 
@@ -51,10 +52,12 @@ export async function startBackup(client: Client): Promise<BackupSession> {
   const slot = await createSlot(client);
   const kind = (await isInRecovery(client)) ? 'standby' : 'primary';
   const started = await client.query<{ redo: string }>(
-    "SELECT pg_backup_start('barista', true)::text AS redo",
+    "SELECT pg_catalog.pg_backup_start('barista', true)::pg_catalog.text AS redo",
   );
   const size = await client.query<{ bytes: string }>(
-    'SELECT (sum(pg_database_size(oid)) + pg_tablespace_size(1664))::text AS bytes FROM pg_database',
+    ownSql(
+      'SELECT (pg_catalog.sum(pg_catalog.pg_database_size(oid)) + pg_catalog.pg_tablespace_size(1664))::pg_catalog.text AS bytes FROM pg_catalog.pg_database',
+    ),
   );
   return {
     kind,
@@ -68,7 +71,7 @@ export async function startBackup(client: Client): Promise<BackupSession> {
 
 async function createSlot(client: Client): Promise<string> {
   const slot = `barista_copy_${randomBytes(8).toString('hex')}`;
-  await client.query('SELECT pg_create_physical_replication_slot($1, true, true)', [slot]);
+  await client.query('SELECT pg_catalog.pg_create_physical_replication_slot($1, true, true)', [slot]);
   return slot;
 }
 
@@ -76,7 +79,7 @@ function keeperOf(client: Client, slot: string): WalKeeper {
   return {
     async assertWalKept() {
       const found = await client.query<{ status: string }>(
-        'SELECT wal_status AS status FROM pg_replication_slots WHERE slot_name = $1',
+        ownSql('SELECT wal_status AS status FROM pg_catalog.pg_replication_slots WHERE slot_name = $1'),
         [slot],
       );
       const status = found.rows[0]?.status ?? 'gone';
@@ -91,13 +94,13 @@ function keeperOf(client: Client, slot: string): WalKeeper {
 }
 
 async function isInRecovery(client: Client): Promise<boolean> {
-  const result = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  const result = await client.query<{ standby: boolean }>('SELECT pg_catalog.pg_is_in_recovery() AS standby');
   return result.rows[0]!.standby;
 }
 
 async function stopBackup(client: Client): Promise<StoppedBackup> {
   const stopped = await client.query<{ lsn: string; labelfile: string; spcmapfile: string }>(
-    'SELECT lsn::text, labelfile, spcmapfile FROM pg_backup_stop(false)',
+    'SELECT lsn::pg_catalog.text, labelfile, spcmapfile FROM pg_catalog.pg_backup_stop(false)',
   );
   const { lsn, labelfile, spcmapfile } = stopped.rows[0]!;
   if (spcmapfile.trim() !== '') throw new CopyError('sourceUnavailable', tablespacesRefused);

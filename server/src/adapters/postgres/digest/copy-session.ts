@@ -38,7 +38,10 @@ const readBytes = 64 * 1024;
 const digestChars = 32;
 
 /** @throws Error if PostgreSQL is away or refuses */
-export async function openCopySession(address: ReadingAddress, database: string): Promise<CopySession> {
+export async function openCopySession(
+  address: ReadingAddress,
+  database: string | Uint8Array,
+): Promise<CopySession> {
   const path = join(address.socketDir, `.s.PGSQL.${address.port ?? socketPort}`);
   const session = new Session(path);
   const started = session.reply();

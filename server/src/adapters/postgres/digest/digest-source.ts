@@ -17,7 +17,8 @@ import {
   type SnapshotView,
 } from '../../../ports/digest.ts';
 import { sqlStateOf } from '../database-error.ts';
-import { HeldSnapshot, type ListedDatabase } from './held-snapshot.ts';
+import type { ListedDatabase } from '../databases.ts';
+import { HeldSnapshot } from './held-snapshot.ts';
 import { nameOf, readDatabase } from './read-database.ts';
 import type { ReadingAddress } from './reading-session.ts';
 
@@ -37,7 +38,11 @@ export function createDigestSource(
   const address = { socketDir, version };
   return {
     async prepare() {
-      const prepared = new Prepared(address, await HeldSnapshot.open(address, mainDatabase), databasesMax);
+      const prepared = new Prepared(
+        address,
+        await HeldSnapshot.open(address, { name: mainDatabase, bytes: Buffer.from(mainDatabase) }),
+        databasesMax,
+      );
       await prepared.connect();
       return prepared;
     },
@@ -118,16 +123,18 @@ class Prepared implements PreparedDigest {
   private async reach(wanted: readonly ListedDatabase[]): Promise<void> {
     this.refused.clear();
     await Promise.all(
-      wanted.map(async ({ name, isOpen }) => {
-        if (!isOpen) this.refused.set(name, 'it lets nobody in');
-        else if (!this.held.has(name)) await this.reachOne(name);
+      wanted.map(async (database) => {
+        const { name, isOpen, isBroken } = database;
+        if (!isOpen || isBroken) this.refused.set(name, 'it lets nobody in');
+        else if (!this.held.has(name)) await this.reachOne(database);
       }),
     );
   }
 
-  private async reachOne(name: string): Promise<void> {
+  private async reachOne(database: ListedDatabase): Promise<void> {
+    const { name } = database;
     try {
-      this.held.set(name, await HeldSnapshot.open(this.address, name));
+      this.held.set(name, await HeldSnapshot.open(this.address, database));
     } catch (error) {
       // PostgreSQL says no: it was removed in this very moment, say, or there are too many sessions.
       if (sqlStateOf(error) === null) throw error;

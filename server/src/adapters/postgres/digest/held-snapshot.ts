@@ -6,8 +6,10 @@
  */
 import type { Client } from 'pg';
 import type { SnapshotView } from '../../../ports/digest.ts';
+import { listDatabases, type ListedDatabase } from '../databases.ts';
 import { endSession, openReadingSession, type ReadingAddress } from './reading-session.ts';
 import { mappedStorageSql } from './relations-sql.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 export interface SequencePosition {
   /** With its schema, in the database's encoding. */
@@ -29,20 +31,25 @@ const takeSql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
   SELECT pg_catalog.pg_export_snapshot() AS id, pg_catalog.pg_current_snapshot()::pg_catalog.text AS view`;
 
 /** Positions of sequences are in no snapshot. */
-const sequencesSql = `SELECT pg_catalog.convert_to(pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)), pg_catalog.getdatabaseencoding()) AS name,
+const sequencesSql =
+  ownSql(`SELECT pg_catalog.convert_to(pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname)), pg_catalog.getdatabaseencoding()) AS name,
     coalesce(pg_catalog.pg_sequence_last_value(c.oid::pg_catalog.regclass)::pg_catalog.text, '') AS value
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p'`;
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p'`);
 
 export class HeldSnapshot {
   readonly database: string;
+  readonly databaseBytes: Uint8Array;
   /** Of relations whose files are in no catalog: the files that they had before the snapshot, by oid. */
   readonly mappedStorage: ReadonlyMap<string, string>;
   private readonly client: Client;
   private taken: TakenSnapshot | null = null;
 
   /** @throws whatever `pg` throws when PostgreSQL is away or refuses */
-  static async open(address: ReadingAddress, database: string): Promise<HeldSnapshot> {
-    const client = await openReadingSession(address, database);
+  static async open(
+    address: ReadingAddress,
+    database: Pick<ListedDatabase, 'name' | 'bytes'>,
+  ): Promise<HeldSnapshot> {
+    const client = await openReadingSession(address, database.bytes);
     try {
       const { rows } = await client.query<{ oid: string; storage: string }>(mappedStorageSql);
       return new HeldSnapshot(database, client, new Map(rows.map(({ oid, storage }) => [oid, storage])));
@@ -52,8 +59,13 @@ export class HeldSnapshot {
     }
   }
 
-  private constructor(database: string, client: Client, mappedStorage: ReadonlyMap<string, string>) {
-    this.database = database;
+  private constructor(
+    { name, bytes }: Pick<ListedDatabase, 'name' | 'bytes'>,
+    client: Client,
+    mappedStorage: ReadonlyMap<string, string>,
+  ) {
+    this.database = name;
+    this.databaseBytes = bytes;
     this.client = client;
     this.mappedStorage = mappedStorage;
   }
@@ -90,26 +102,15 @@ export class HeldSnapshot {
     return rows[0]!.is;
   }
 
-  /** The databases that this snapshot shows, the oldest first. Of the database `postgres` alone, for what it locks. */
+  /** The databases that this snapshot shows, the oldest first, but for the one that stays what initdb has made. Of the database `postgres` alone, for what it locks. */
   async databases(): Promise<readonly ListedDatabase[]> {
-    return (await this.client.query<ListedDatabase>(databasesSql)).rows;
+    return (await listDatabases(this.client)).filter(({ isSealed }) => !isSealed);
   }
 
   close(): Promise<void> {
     return endSession(this.client);
   }
 }
-
-export interface ListedDatabase {
-  readonly name: string;
-  readonly isTemplate: boolean;
-  /** False: nobody can be connected to it. */
-  readonly isOpen: boolean;
-}
-
-/** The database template0 lets nobody in, so that it stays what it was. */
-const databasesSql = `SELECT datname AS name, datistemplate AS "isTemplate", datallowconn AND datconnlimit <> -2 AS "isOpen"
-  FROM pg_catalog.pg_database WHERE datallowconn OR datname <> 'template0' ORDER BY oid`;
 
 /** Such as `100:103:100,102`. */
 export function parseView(text: string): SnapshotView {

@@ -5,10 +5,10 @@
  * snapshot and the end of reading: that is looked at afterwards, some relations at a time.
  * Invariants: a large relation is locked only while it is read, small ones a moment longer; an error of PostgreSQL's that has no harmless explanation is never taken for one.
  */
-import { isUtf8 } from 'node:buffer';
 import type { Client } from 'pg';
 import type { DigestObject, SkippedObject } from '../../../ports/control.ts';
 import { DigestError } from '../../../ports/digest.ts';
+import { textOf } from '../databases.ts';
 import { sqlStateOf } from '../database-error.ts';
 import { openCopySession, type CopiedRows, type CopySession } from './copy-session.ts';
 import type { HeldSnapshot } from './held-snapshot.ts';
@@ -45,7 +45,7 @@ export async function readDatabase(
   options: ReadDatabaseOptions,
   signal: AbortSignal,
 ): Promise<DatabaseDigest> {
-  const catalogs = await openReadingSession(options.address, options.snapshot.database);
+  const catalogs = await openReadingSession(options.address, options.snapshot.databaseBytes);
   const reading = new DatabaseReading(options, catalogs, signal);
   const cancel = (): void => void reading.cancel();
   signal.addEventListener('abort', cancel, { once: true });
@@ -119,7 +119,7 @@ class DatabaseReading {
       Buffer.from('; COMMIT'),
     ]);
     try {
-      this.copying ??= await openCopySession(this.options.address, this.options.snapshot.database);
+      this.copying ??= await openCopySession(this.options.address, this.options.snapshot.databaseBytes);
       this.signal.throwIfAborted();
       const copied = await this.copying.copy(statements);
       return together.map((relation, index) => ({ relation, copied: copied[index]!, error: null }));
@@ -193,7 +193,7 @@ class DatabaseReading {
     const { copying, options } = this;
     if (copying === null) return;
     try {
-      const client = await openReadingSession(options.address, options.snapshot.database);
+      const client = await openReadingSession(options.address, options.snapshot.databaseBytes);
       await client.query('SELECT pg_catalog.pg_cancel_backend($1::pg_catalog.int4)', [copying.pid]);
       await endSession(client);
     } catch {
@@ -239,5 +239,5 @@ function interrupted(database: string, cause?: unknown): DigestError {
 
 /** For people. The same bytes are the same name on all replicas, whatever the database's encoding. */
 export function nameOf({ name }: { readonly name: Buffer }): string {
-  return name.toString(isUtf8(name) ? 'utf8' : 'latin1');
+  return textOf(name);
 }

@@ -12,6 +12,8 @@
  * - Left out are columns that PostgreSQL changes in place, whatever the snapshot, and values of statistics, which have types of their own.
  */
 
+import { ownSql } from '../../../pgwire/own-sql.ts';
+
 /** A row of the query. */
 export interface RelationRow {
   readonly oid: string;
@@ -49,12 +51,12 @@ const changedInPlace: Readonly<Record<string, readonly string[]>> = {
 const isChangedInPlace = Object.entries(changedInPlace)
   .map(
     ([table, columns]) =>
-      `(a.attrelid = 'pg_catalog.${table}'::pg_catalog.regclass AND a.attname IN (${columns.map((name) => `'${name}'`).join(', ')}))`,
+      `(a.attrelid = 'pg_catalog.${table}'::pg_catalog.regclass AND a.attname = ANY ('{${columns.join(',')}}'::pg_catalog.name[]))`,
   )
   .join(' OR ');
 
 const fileOf = (relation: string): string =>
-  `CASE ${relation}.relfilenode WHEN 0 THEN pg_catalog.pg_relation_filenode(${relation}.oid) ELSE ${relation}.relfilenode END`;
+  `CASE WHEN ${relation}.relfilenode = 0 THEN pg_catalog.pg_relation_filenode(${relation}.oid) ELSE ${relation}.relfilenode END`;
 
 const storage = `pg_catalog.concat(${fileOf('c')}, '/', ${fileOf('l')})`;
 const withLongValues = 'LEFT JOIN pg_catalog.pg_class l ON l.oid = c.reltoastrelid';
@@ -64,15 +66,15 @@ const inDatabasesEncoding = (text: string): string =>
   `pg_catalog.convert_to(${text}, pg_catalog.getdatabaseencoding())`;
 
 /** Of relations whose files are in no catalog, and so in no snapshot: `oid` and `storage`. */
-export const mappedStorageSql = `SELECT c.oid::pg_catalog.text AS oid, ${storage} AS storage
-  FROM pg_catalog.pg_class c ${withLongValues} WHERE c.relfilenode = 0 AND c.relkind = 'r'`;
+export const mappedStorageSql = ownSql(`SELECT c.oid::pg_catalog.text AS oid, ${storage} AS storage
+  FROM pg_catalog.pg_class c ${withLongValues} WHERE c.relfilenode = 0 AND c.relkind = 'r'`);
 
 /** With `$1`: an array of oids, or null for all. */
-export const relationsSql = `WITH RECURSIVE relation AS MATERIALIZED (
+export const relationsSql = ownSql(`WITH RECURSIVE relation AS MATERIALIZED (
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relisshared, c.relfilenode = 0 AS mapped, ${storage} AS storage, pg_catalog.concat_ws(' ', c.xmin, n.xmin) AS version,
       greatest(c.relpages, 0) + greatest(l.relpages, 0) AS pages
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ${withLongValues}
-    WHERE c.relkind IN ('r', 'm') AND c.relpersistence = 'p' AND c.relispopulated AND ($1::pg_catalog.oid[] IS NULL OR c.oid = ANY ($1::pg_catalog.oid[]))
+    WHERE (c.relkind = 'r' OR c.relkind = 'm') AND c.relpersistence = 'p' AND c.relispopulated AND ($1::pg_catalog.oid[] IS NULL OR c.oid = ANY ($1::pg_catalog.oid[]))
   ), field AS MATERIALIZED (
     SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.xmin AS version, a.attgenerated = '' AND NOT (${isChangedInPlace}) AS wanted
     FROM relation JOIN pg_catalog.pg_attribute a ON a.attrelid = relation.oid
@@ -90,7 +92,7 @@ export const relationsSql = `WITH RECURSIVE relation AS MATERIALIZED (
     WHERE inner_type.type <> 0
   ), trait AS MATERIALIZED (
     SELECT reach.root, pg_catalog.bool_or(t.typtype = 'p') AS is_pseudo, pg_catalog.bool_or(t.typsend::pg_catalog.oid = 0) AS has_text_only,
-      pg_catalog.bool_or(t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace AND (t.typname = 'aclitem' OR t.typname LIKE 'reg%')) AS has_names,
+      pg_catalog.bool_or(t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace AND (t.typname = 'aclitem' OR t.typname OPERATOR(pg_catalog.~~) 'reg%')) AS has_names,
       pg_catalog.sum(${hash(
         't.oid',
         't.xmin',
@@ -126,4 +128,4 @@ export const relationsSql = `WITH RECURSIVE relation AS MATERIALIZED (
       ELSE pg_catalog.concat(name, ' (' || columns || ')') END`)} AS source,
     CASE WHEN reason <> '' THEN NULL WHEN has_text_only AND NOT is_selected THEN 'text' ELSE 'binary' END AS format,
     reason, state::pg_catalog.text AS state, storage, mapped AS "isMapped", pages
-  FROM judged ORDER BY oid`;
+  FROM judged ORDER BY oid`);

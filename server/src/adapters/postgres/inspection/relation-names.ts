@@ -8,6 +8,7 @@ import type { Client } from 'pg';
 import type { RelationName } from '../../../api/wal-summary.ts';
 import type { RelationFile } from '../../../wal/record/block-references.ts';
 import { fileKey } from '../../../payload/wal/summary/name-relations.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 const databasesMax = 4;
 const timeoutMs = 1_000;
@@ -53,7 +54,9 @@ async function withClient<T>(
 }
 
 async function databaseNames(client: Client, oids: readonly number[]): Promise<ReadonlyMap<number, string>> {
-  const sql = 'SELECT oid::int8::text AS oid, datname FROM pg_database WHERE oid = ANY ($1::oid[])';
+  const sql = ownSql(
+    'SELECT oid::int8::pg_catalog.text AS oid, datname FROM pg_catalog.pg_database WHERE oid = ANY ($1::pg_catalog.oid[])',
+  );
   const { rows } = await client.query<{ oid: string; datname: string }>(sql, [oids]);
   return new Map(rows.map(({ oid, datname }) => [Number(oid), datname]));
 }
@@ -69,16 +72,16 @@ interface Row {
 }
 
 /** `t`: the table that an index is on; `o`: the one whose long values are kept there. Objects of PostgreSQL's own have numbers below 16384. */
-const sql = `
+const sql = ownSql(`
   SELECT f.index::int AS index, c.relkind AS kind, n.nspname AS schema, c.relname AS name,
          coalesce(o.relname, t.relname) AS table, o.oid IS NOT NULL AS "isToast",
-         coalesce(o.oid, t.oid, c.oid) < 16384 OR n.nspname IN ('information_schema', 'pg_barista') AS "isSystem"
-    FROM unnest($1::oid[], $2::oid[]) WITH ORDINALITY AS f(tablespace, file, index)
-    JOIN pg_class c ON c.oid = pg_filenode_relation(f.tablespace, f.file)
-    JOIN pg_namespace n ON n.oid = c.relnamespace
-    LEFT JOIN pg_index i ON i.indexrelid = c.oid
-    LEFT JOIN pg_class t ON t.oid = i.indrelid
-    LEFT JOIN pg_class o ON o.reltoastrelid = coalesce(i.indrelid, c.oid)`;
+         coalesce(o.oid, t.oid, c.oid) < 16384 OR n.nspname = 'information_schema' OR n.nspname = 'pg_barista' AS "isSystem"
+    FROM pg_catalog.unnest($1::pg_catalog.oid[], $2::pg_catalog.oid[]) WITH ORDINALITY AS f(tablespace, file, index)
+    JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.pg_filenode_relation(f.tablespace, f.file)
+    JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
+    LEFT JOIN pg_catalog.pg_class t ON t.oid = i.indrelid
+    LEFT JOIN pg_catalog.pg_class o ON o.reltoastrelid = coalesce(i.indrelid, c.oid)`);
 
 async function ask(
   client: Client,

@@ -1,6 +1,7 @@
 /** Which transactions of clients are open in this PostgreSQL, and which of them wait to be chosen: one look at pg_stat_activity. */
 import type { Client } from 'pg';
 import type { RunningTransaction } from '../../../api/wal-summary.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 const sqlCharactersMax = 200;
 const transactionsMax = 50;
@@ -13,13 +14,13 @@ export interface RunningTransactions {
 }
 
 /** 10 is the superuser that initdb makes, under whom the replica itself works. A COMMIT that waits for its synchronous standby waits to be chosen. */
-const sql = `
-  SELECT pid, backend_xid::text AS xid, state, wait_event AS "waitsFor", usename AS user, datname AS database,
-         CASE WHEN $1 THEN left(query, ${sqlCharactersMax + 1}) END AS sql,
-         greatest(0, extract(epoch FROM clock_timestamp() - xact_start) * 1000)::int8::text AS "sinceMs"
-    FROM pg_stat_activity
+const sql = ownSql(`
+  SELECT pid, backend_xid::pg_catalog.text AS xid, state, wait_event AS "waitsFor", usename AS user, datname AS database,
+         CASE WHEN $1 THEN pg_catalog.left(query, ${sqlCharactersMax + 1}) END AS sql,
+         greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - xact_start) OPERATOR(pg_catalog.*) 1000)::int8::pg_catalog.text AS "sinceMs"
+    FROM pg_catalog.pg_stat_activity
    WHERE backend_type = 'client backend' AND xact_start IS NOT NULL AND usesysid <> 10
-   ORDER BY xact_start, pid`;
+   ORDER BY xact_start, pid`);
 
 interface Row {
   readonly pid: number;

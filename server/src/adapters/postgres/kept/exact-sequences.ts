@@ -5,6 +5,7 @@
  */
 import type { Client } from 'pg';
 import { connectPg } from '../pg-client.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 export interface ExactSequence {
   readonly database: string;
@@ -44,31 +45,42 @@ type Standing = Pick<ExactSequence, 'oid' | 'value' | 'isCalled'>;
 /** By a number that is drawn where that is possible: then it has numbers in hand, as one has that no crash has moved on. */
 async function set(client: Client, { oid, value, isCalled }: Standing): Promise<void> {
   const { rows } = await client.query<{ cache: string }>(
-    'SELECT seqcache::text AS cache FROM pg_catalog.pg_sequence WHERE seqrelid = $1',
+    ownSql('SELECT seqcache::pg_catalog.text AS cache FROM pg_catalog.pg_sequence WHERE seqrelid = $1'),
     [oid],
   );
   const isDrawn = isCalled && rows[0]?.cache === '1';
-  await client.query('SELECT pg_catalog.setval($1::oid::regclass, $2::bigint, $3)', [
+  await client.query('SELECT pg_catalog.setval($1::pg_catalog.oid::pg_catalog.regclass, $2::bigint, $3)', [
     oid,
     value,
     isCalled && !isDrawn,
   ]);
-  if (isDrawn) await client.query('SELECT pg_catalog.nextval($1::oid::regclass)', [oid]);
+  if (isDrawn)
+    await client.query('SELECT pg_catalog.nextval($1::pg_catalog.oid::pg_catalog.regclass)', [oid]);
 }
 
+/** From version 18 on PostgreSQL tells it by the number of the sequence. */
+const standingSql = ownSql(`SELECT c.oid, s.last_value::pg_catalog.text AS value, s.is_called AS "isCalled"
+  FROM pg_catalog.pg_class c, LATERAL pg_catalog.pg_get_sequence_data(c.oid::pg_catalog.regclass) s
+  WHERE c.relkind = 'S' AND c.relpersistence = 'p' ORDER BY c.oid`);
+const namesSql =
+  ownSql(`SELECT oid, oid::pg_catalog.regclass::pg_catalog.text AS name FROM pg_catalog.pg_class
+  WHERE relkind = 'S' AND relpersistence = 'p' ORDER BY oid`);
+
 async function readWithin(client: Client): Promise<readonly Standing[]> {
-  const { rows } = await client.query<{ oid: number; name: string }>(
-    `SELECT oid, oid::regclass::text AS name FROM pg_catalog.pg_class WHERE relkind = 'S' AND relpersistence = 'p' ORDER BY oid`,
+  const version = await client.query<{ is: boolean }>(
+    ownSql("SELECT pg_catalog.current_setting('server_version_num')::int4 >= 180000 AS is"),
   );
+  if (version.rows[0]!.is) return (await client.query<Standing>(standingSql)).rows;
+  const { rows } = await client.query<{ oid: number; name: string }>(namesSql);
   const all: Standing[] = [];
   for (let from = 0; from < rows.length; from += namesMax) {
     const asked = rows
       .slice(from, from + namesMax)
-      .map(({ oid, name }) => `SELECT ${oid}::oid AS oid, last_value::text AS value, is_called FROM ${name}`);
-    const answer = await client.query<{ oid: number; value: string; is_called: boolean }>(
-      asked.join(' UNION ALL '),
-    );
-    all.push(...answer.rows.map(({ oid, value, is_called: isCalled }) => ({ oid, value, isCalled })));
+      .map(
+        ({ oid, name }) =>
+          `SELECT ${oid}::pg_catalog.oid AS oid, last_value::pg_catalog.text AS value, is_called AS "isCalled" FROM ${name}`,
+      );
+    all.push(...(await client.query<Standing>(asked.join(' UNION ALL '))).rows);
   }
   return all;
 }
@@ -76,7 +88,9 @@ async function readWithin(client: Client): Promise<readonly Standing[]> {
 function databasesOf(socketDir: string): Promise<readonly string[]> {
   return within(socketDir, 'postgres', async (client) => {
     const { rows } = await client.query<{ datname: string }>(
-      'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY datname',
+      ownSql(
+        'SELECT datname FROM pg_catalog.pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY datname',
+      ),
     );
     return rows.map(({ datname }) => datname);
   });

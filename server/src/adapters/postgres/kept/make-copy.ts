@@ -209,8 +209,8 @@ interface Standing {
 
 async function standing(client: Client): Promise<Standing> {
   const { rows } = await client.query<{ system: string; timeline: number; lsn: string; bytes: string }>(
-    `SELECT system_identifier::text AS system, timeline_id AS timeline, pg_current_wal_flush_lsn()::text AS lsn,
-       (SELECT sum(pg_database_size(oid)) FROM pg_database)::text AS bytes FROM pg_control_system(), pg_control_checkpoint()`,
+    `SELECT system_identifier::pg_catalog.text AS system, timeline_id AS timeline, pg_catalog.pg_current_wal_flush_lsn()::pg_catalog.text AS lsn,
+       (SELECT pg_catalog.sum(pg_catalog.pg_database_size(oid)) FROM pg_catalog.pg_database)::pg_catalog.text AS bytes FROM pg_catalog.pg_control_system(), pg_catalog.pg_control_checkpoint()`,
   );
   const { system, timeline, lsn, bytes } = rows[0]!;
   return { system: BigInt(system), timeline, flushed: parseLsn(lsn), bytesTotal: Number(bytes) };
@@ -220,7 +220,9 @@ async function standing(client: Client): Promise<Standing> {
 async function flushedTo(socketDir: string): Promise<Lsn> {
   const client = await connectPg({ socketDir, database: 'postgres' });
   try {
-    const { rows } = await client.query<{ lsn: string }>('SELECT pg_current_wal_flush_lsn()::text AS lsn');
+    const { rows } = await client.query<{ lsn: string }>(
+      'SELECT pg_catalog.pg_current_wal_flush_lsn()::pg_catalog.text AS lsn',
+    );
     return parseLsn(rows[0]!.lsn);
   } finally {
     await client.end();

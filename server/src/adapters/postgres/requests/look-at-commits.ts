@@ -10,6 +10,7 @@ import type { Client } from 'pg';
 import type { CommitsLook, LookAtCommits } from '../../../ports/commits-look.ts';
 import { connectPg } from '../pg-client.ts';
 import { findWeakenedCommitsIn } from './weakened-commits.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 interface Place {
   readonly socketDir: string;
@@ -63,7 +64,7 @@ class Looks {
   /** Their names, quoted. */
   private async stillPrepared(client: Client): Promise<string[]> {
     const { rows } = await client.query<{ xid: string; name: string }>(
-      'SELECT transaction::text AS xid, quote_literal(gid) AS name FROM pg_prepared_xacts ORDER BY prepared',
+      'SELECT transaction::pg_catalog.text AS xid, pg_catalog.quote_literal(gid) AS name FROM pg_catalog.pg_prepared_xacts ORDER BY prepared',
     );
     const { prepared: before } = this;
     const still = rows.filter(({ xid }) => before === null || before.has(xid));
@@ -73,15 +74,17 @@ class Looks {
 }
 
 async function timeOf(client: Client): Promise<string> {
-  const { rows } = await client.query<{ now: string }>('SELECT clock_timestamp()::text AS now');
+  const { rows } = await client.query<{ now: string }>(
+    'SELECT pg_catalog.clock_timestamp()::pg_catalog.text AS now',
+  );
   return rows[0]!.now;
 }
 
 /** Whether a client's session lives that began before `time`. Those of this role are Barista's own. */
 async function hasSessionsBefore(client: Client, time: string): Promise<boolean> {
   const { rows } = await client.query<{ live: boolean }>(
-    `SELECT EXISTS (SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'
-       AND usename IS DISTINCT FROM current_user AND backend_start < $1::timestamptz) AS live`,
+    ownSql(`SELECT EXISTS (SELECT FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'
+       AND (usename IS NULL OR usename <> current_user) AND backend_start < $1::pg_catalog.timestamptz) AS live`),
     [time],
   );
   return rows[0]!.live;

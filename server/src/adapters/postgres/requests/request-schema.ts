@@ -11,6 +11,7 @@
  * executed.
  */
 import type { Client } from 'pg';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 /** Names of one role that are kept: the newest. */
 export const requestsKept = 100_000;
@@ -126,14 +127,14 @@ $body$;
 `;
 
 /** Of each role that has more than are kept. Skips what somebody else is removing. */
-const forget = `
-DELETE FROM pg_barista.request WHERE (role, id) IN (
-  SELECT old.role, old.id FROM (SELECT role FROM pg_barista.request GROUP BY role HAVING count(*) > $1) crowded
+const forget = ownSql(`
+DELETE FROM pg_barista.request gone USING (
+  SELECT crowd.role, crowd.id FROM (SELECT role FROM pg_barista.request GROUP BY role HAVING pg_catalog.count(*) > $1) crowded
   CROSS JOIN LATERAL (
     SELECT r.role, r.id FROM pg_barista.request r WHERE r.role = crowded.role
     ORDER BY r.position DESC OFFSET $1 FOR UPDATE SKIP LOCKED
-  ) old
-)`;
+  ) crowd
+) old WHERE gone.role = old.role AND gone.id = old.id`);
 
 /**
  * Makes what named transactions need in the database of this connection, if it is not there, and forgets the oldest names beyond `kept` of each role. `client` is the superuser's, and is in
@@ -141,7 +142,9 @@ DELETE FROM pg_barista.request WHERE (role, id) IN (
  */
 export async function prepareRequests(client: Client, kept = requestsKept): Promise<void> {
   const { rows } = await client.query<{ version: string | null }>(
-    `SELECT obj_description(oid, 'pg_namespace') AS version FROM pg_namespace WHERE nspname = 'pg_barista'`,
+    ownSql(
+      `SELECT pg_catalog.obj_description(oid, 'pg_namespace') AS version FROM pg_catalog.pg_namespace WHERE nspname = 'pg_barista'`,
+    ),
   );
   if (rows[0]?.version !== version) await install(client);
   await client.query(forget, [kept]);

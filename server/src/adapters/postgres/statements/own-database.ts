@@ -10,10 +10,12 @@ import type {
 } from '../../../ports/statement-database.ts';
 import { errorResponse } from '../../../pgwire/backend-messages.ts';
 import { socketPort } from '../data-directory.ts';
+import { listDatabases } from '../databases.ts';
 import { reservedUsers } from '../reserved-users.ts';
 import { connectPg } from '../pg-client.ts';
-import { hasStatementSchema, installStatementSchema, proofOf } from './own-schema.ts';
+import { ForeignSchemaError, hasStatementSchema, installStatementSchema, proofOf } from './own-schema.ts';
 import { openSession } from './session-connection.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 export interface StatementDatabaseOptions {
   readonly socketDir: string;
@@ -25,6 +27,11 @@ export interface StatementDatabaseOptions {
   readonly isAfterCrash: boolean;
 }
 
+/** Whether any sequence was ever drawn from: of one that was not there is no last value. */
+const drawnFromSql =
+  ownSql(`SELECT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relkind = 'S' AND c.relpersistence = 'p'
+  AND pg_catalog.pg_sequence_last_value(c.oid::pg_catalog.regclass) IS NOT NULL) AS is`);
+
 /** @throws whatever `pg` throws when PostgreSQL is away */
 export async function openStatementDatabase(options: StatementDatabaseOptions): Promise<StatementDatabase> {
   const { socketDir, secret, messageBytesMax, isAfterCrash } = options;
@@ -33,8 +40,8 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   /** By number: a database may be made again under its name. */
   const installed = new Set<string>();
 
-  async function within<T>(database: string, work: (client: Client) => Promise<T>): Promise<T> {
-    if (database === 'postgres') return work(own);
+  async function within<T>(database: string | Uint8Array, work: (client: Client) => Promise<T>): Promise<T> {
+    if (Buffer.from(database).toString('latin1') === 'postgres') return work(own);
     const client = await connectPg({ socketDir, database });
     try {
       return await work(client);
@@ -43,10 +50,10 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     }
   }
 
-  async function install(database: string): Promise<void> {
+  async function install(database: string | Uint8Array): Promise<void> {
     const { rows } = await own.query<{ oid: string }>(
-      'SELECT oid::text FROM pg_database WHERE datname = $1',
-      [database],
+      ownSql('SELECT oid::pg_catalog.text FROM pg_catalog.pg_database WHERE datname = $1'),
+      [typeof database === 'string' ? database : Buffer.from(database)],
     );
     const [row] = rows;
     if (row === undefined || installed.has(row.oid)) return;
@@ -55,31 +62,40 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   }
 
   /** Null: nobody has connected to it yet. */
-  function withinInstalled<T>(database: string, work: (client: Client) => Promise<T>): Promise<T | null> {
+  function withinInstalled<T>(database: Uint8Array, work: (client: Client) => Promise<T>): Promise<T | null> {
     return within(database, async (client) => ((await hasStatementSchema(client)) ? work(client) : null));
   }
 
-  async function databases(): Promise<readonly string[]> {
-    const { rows } = await own.query<{ datname: string }>(
-      'SELECT datname FROM pg_database WHERE datallowconn AND datconnlimit <> -2 ORDER BY datname',
-    );
-    return rows.map(({ datname }) => datname);
+  async function databases(): Promise<readonly Uint8Array[]> {
+    const listed = await listDatabases(own);
+    return listed.filter(({ isOpen, isBroken }) => isOpen && !isBroken).map(({ bytes }) => bytes);
   }
 
   async function connect(login: StatementLogin): Promise<ConnectResult> {
     if (reservedUsers.includes(login.user)) return refused(`role "${login.user}" is reserved`);
     const { rows } = await own.query<{ super: boolean }>(
-      'SELECT rolsuper OR rolreplication AS super FROM pg_roles WHERE rolname = $1',
+      ownSql('SELECT rolsuper OR rolreplication AS super FROM pg_catalog.pg_roles WHERE rolname = $1'),
       [login.user],
     );
     if (rows[0]?.super === true) return refused(`role "${login.user}" may do more than clients may`);
     const opened = await openSession(join(socketDir, `.s.PGSQL.${socketPort}`), login, messageBytesMax);
-    if (opened.code === 'connected') await install(login.database);
+    if (opened.code !== 'connected') return opened;
+    try {
+      await install(login.database);
+    } catch (error) {
+      if (!(error instanceof ForeignSchemaError)) throw error;
+      await opened.connection.close();
+      return refused(error.message);
+    }
     return opened;
   }
 
   await own.query('SET synchronous_commit = off');
-  for (const database of await databases()) await install(database);
+  for (const database of await databases())
+    await install(database).catch((error: unknown) => {
+      // Whoever wants to connect to it hears it.
+      if (!(error instanceof ForeignSchemaError)) throw error;
+    });
   return {
     connect,
     async query(sql, parameters = []): Promise<readonly Row[]> {
@@ -113,7 +129,7 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     async forgetPointers(below) {
       for (const database of await databases()) {
         await withinInstalled(database, async (client) => {
-          await client.query('DELETE FROM pg_barista.sqlpaxoslog WHERE lastseqnum < $1', [below]);
+          await client.query(ownSql('DELETE FROM pg_barista.sqlpaxoslog WHERE lastseqnum < $1'), [below]);
           // Nobody else does: autovacuum is off.
           await client.query('VACUUM pg_barista.sqlpaxoslog');
         });
@@ -124,14 +140,8 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
       // Numbers may have been drawn behind the pointer by what moved none, and a checkpoint may have written that: whichever was ever drawn from is suspect.
       for (const database of await databases()) {
         const suspect = await within(database, async (client) => {
-          const { rows } = await client.query<{ name: string }>(
-            `SELECT c.oid::regclass::text AS name FROM pg_class c WHERE c.relkind = 'S' AND c.relpersistence = 'p'`,
-          );
-          for (const { name } of rows) {
-            const state = await client.query(`SELECT FROM ${name} WHERE is_called`);
-            if (state.rowCount !== 0) return true;
-          }
-          return false;
+          const { rows } = await client.query<{ is: boolean }>(drawnFromSql);
+          return rows[0]!.is;
         });
         if (suspect) return true;
       }
@@ -142,8 +152,8 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
       for (const database of await databases()) {
         const found = await withinInstalled(database, (client) =>
           client.query<{ session: string; seq: string }>(
-            `SELECT split_part(one, ':', 1) AS session, max(split_part(one, ':', 2)::bigint) AS seq
-             FROM pg_barista.sqlpaxoslog, unnest(string_to_array(seqs, ' ')) AS one GROUP BY 1`,
+            `SELECT pg_catalog.split_part(one, ':', 1) AS session, pg_catalog.max(pg_catalog.split_part(one, ':', 2)::bigint) AS seq
+             FROM pg_barista.sqlpaxoslog, pg_catalog.unnest(pg_catalog.string_to_array(seqs, ' ')) AS one GROUP BY 1`,
           ),
         );
         for (const { session, seq } of found?.rows ?? [])

@@ -45,11 +45,10 @@ const drawn = 'pg_catalog.md5(pg_catalog.random()::text || pg_catalog.random()::
 const stable = 'LANGUAGE sql STABLE';
 const volatile = 'LANGUAGE sql VOLATILE';
 const define = (name: string, returns: string, how: string, body: string): string =>
-  `CREATE OR REPLACE FUNCTION barista_fn.${name} RETURNS ${returns} ${how} SET search_path = pg_catalog AS $body$ ${body} $body$;`;
+  `CREATE OR REPLACE FUNCTION barista_fn.${name} RETURNS ${returns} ${how} SET search_path = pg_catalog, pg_temp AS $body$ ${body} $body$;`;
 
 /** Run once in each database. */
 export const functionsSql = [
-  'CREATE SCHEMA IF NOT EXISTS barista_fn; GRANT USAGE ON SCHEMA barista_fn TO PUBLIC;',
   define('now()', 'timestamptz', stable, `SELECT ${transaction}`),
   define('transaction_timestamp()', 'timestamptz', stable, `SELECT ${transaction}`),
   define('statement_timestamp()', 'timestamptz', stable, `SELECT ${clock}`),

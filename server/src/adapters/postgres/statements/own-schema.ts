@@ -10,16 +10,15 @@ import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { functionsSql } from './own-functions.ts';
 import type { Pointer } from '../../../ports/statement-database.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 5';
+const version = 'barista statements 6';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
 function schemaSql(secret: string): string {
   return `
-CREATE SCHEMA IF NOT EXISTS pg_barista;
-GRANT USAGE ON SCHEMA pg_barista TO PUBLIC;
 CREATE TABLE IF NOT EXISTS pg_barista.statement_secret (value text NOT NULL);
 REVOKE ALL ON pg_barista.statement_secret FROM PUBLIC;
 DELETE FROM pg_barista.statement_secret;
@@ -73,19 +72,36 @@ export function proofOf(secret: string, { slot, step, open }: Pointer, seqs: str
   return createHash('sha256').update(`${secret} ${slot} ${step} ${open} ${seqs}`).digest('hex');
 }
 
+const versionSql = `SELECT pg_catalog.obj_description(pg_catalog.to_regclass('pg_barista.sqlpaxoslog')::pg_catalog.oid, 'pg_class') AS version`;
+
 export async function hasStatementSchema(client: Client): Promise<boolean> {
-  const { rows } = await client.query<{ version: string | null }>(
-    `SELECT obj_description(to_regclass('pg_barista.sqlpaxoslog'), 'pg_class') AS version`,
-  );
+  const { rows } = await client.query<{ version: string | null }>(versionSql);
   return rows[0]?.version === version;
 }
 
-/** `client`: the superuser's, in the database that gets it. */
+/** A schema that is a client's: it was there before Barista needed its name. */
+export class ForeignSchemaError extends Error {
+  override readonly name = 'ForeignSchemaError';
+}
+
+const ownerSql = ownSql(`SELECT n.nspowner = r.oid AS "isOwn" FROM pg_catalog.pg_namespace n
+  JOIN pg_catalog.pg_roles r ON r.rolname = current_user WHERE n.nspname = $1`);
+
+/** @throws ForeignSchemaError */
+async function makeSchema(client: Client, name: string): Promise<void> {
+  const { rows } = await client.query<{ isOwn: boolean }>(ownerSql, [name]);
+  if (rows[0]?.isOwn === false)
+    throw new ForeignSchemaError(`schema "${name}" of this database belongs to another role: rename it`);
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${name}; GRANT USAGE ON SCHEMA ${name} TO PUBLIC`);
+}
+
+/** `client`: the superuser's, in the database that gets it. @throws ForeignSchemaError; Error of PostgreSQL */
 export async function installStatementSchema(client: Client, secret: string): Promise<void> {
   if (await hasStatementSchema(client)) return;
   await client.query('BEGIN');
   try {
     await client.query('SET LOCAL allow_system_table_mods = on');
+    for (const name of ['pg_barista', 'barista_fn']) await makeSchema(client, name);
     await client.query(functionsSql);
     await client.query(`${schemaSql(secret)}COMMENT ON TABLE pg_barista.sqlpaxoslog IS '${version}'`);
     await client.query('COMMIT');

@@ -1,0 +1,34 @@
+/** The databases of a PostgreSQL. Their names are bytes in whatever encoding they were given in: a name that was read as text may be another one. */
+import { isUtf8 } from 'node:buffer';
+import type { Client } from 'pg';
+import { ownSql } from '../../pgwire/own-sql.ts';
+
+export interface ListedDatabase {
+  /** For people. */
+  readonly name: string;
+  /** By which it is connected to. */
+  readonly bytes: Buffer;
+  readonly isTemplate: boolean;
+  /** False: it lets nobody in. */
+  readonly isOpen: boolean;
+  /** Its removal was interrupted: it is of no use to anybody. */
+  readonly isBroken: boolean;
+  /** It is the one that initdb makes so that nobody comes in. */
+  readonly isSealed: boolean;
+}
+
+const listSql =
+  ownSql(`SELECT pg_catalog.namesend(datname) AS bytes, datistemplate AS "isTemplate", datallowconn AS "isOpen", datconnlimit = -2 AS "isBroken",
+    datname = 'template0' AND oid < 16384 AND NOT datallowconn AS "isSealed"
+  FROM pg_catalog.pg_database ORDER BY oid`);
+
+/** As the snapshot of the session shows them, the oldest first. @throws Error of PostgreSQL */
+export async function listDatabases(client: Client): Promise<readonly ListedDatabase[]> {
+  const { rows } = await client.query<Omit<ListedDatabase, 'name'>>(listSql);
+  return rows.map((row) => ({ ...row, name: textOf(row.bytes) }));
+}
+
+/** For people. The same bytes are the same text everywhere, whatever their encoding. */
+export function textOf(bytes: Buffer): string {
+  return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
+}
