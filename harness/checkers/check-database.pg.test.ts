@@ -67,6 +67,16 @@ it('is not misled by what a database has of its own: settings, an amcheck elsewh
      CREATE INDEX t_g ON t (n) WHERE g(n);
      CREATE OR REPLACE FUNCTION f(n int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RAISE index_corrupted; END';
      CREATE OR REPLACE FUNCTION g(n int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(1000); RETURN true; END';
+     CREATE SCHEMA evil;
+     CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''a trap''; END';
+     CREATE SCHEMA amcheck_of_barista;
+     CREATE FUNCTION amcheck_of_barista.verify_heapam(o oid, OUT blkno text, OUT msg text) RETURNS SETOF record LANGUAGE plpgsql
+       AS 'BEGIN blkno := 0; msg := ''a trap''; RETURN NEXT; END';
+     CREATE FUNCTION "Its own".verify_heapam(o regclass, OUT blkno text, OUT msg text) RETURNS SETOF record LANGUAGE plpgsql
+       AS 'BEGIN blkno := 0; msg := ''a trap''; RETURN NEXT; END';
+     ALTER DATABASE odd SET search_path = evil, pg_catalog;
+     ALTER DATABASE odd SET default_transaction_isolation = 'serializable';
+     ALTER DATABASE odd SET default_transaction_deferrable = on;
      ALTER DATABASE odd SET default_transaction_read_only = on;
      ALTER DATABASE odd SET statement_timeout = 1;
      ALTER DATABASE odd SET lock_timeout = 1`,
@@ -94,7 +104,7 @@ it('finds a row that its index has otherwise, which a comparison of pages by the
   });
   const complaints = await checkRelations(standby);
   expect(complaints).toEqual([
-    expect.stringMatching(/^second: drinks_name_key: heap tuple .* lacks matching/),
+    expect.stringMatching(/^second: public\.drinks_name_key: heap tuple .* lacks matching/),
   ]);
   const [one, other] = [await comparableDump(primary, 'second'), await comparableDump(standby, 'second')];
   expect(differencesOf(one, other)).toEqual([expect.stringMatching(/^table public\.drinks: 2000 rows/)]);
@@ -107,7 +117,7 @@ it('finds a row that cannot be, and a page that is not as it was written', async
   const path = await pathOf('drinks');
   // The first row of the first page ends where the page does; its header has its length in front of its data.
   await whileStopped(() => alterPage(path, '\u0017espresso10', '\u0019espresso10'));
-  expect((await checkRelations(standby)).join('\n')).toMatch(/^second: drinks, block 0: /m);
+  expect((await checkRelations(standby)).join('\n')).toMatch(/^second: public\.drinks, block 0: /m);
   await standby.stop('fast');
   const file = await open(path, 'r+');
   await file.write(Buffer.from('!'), 0, 1, 8192 + 5000);

@@ -299,6 +299,8 @@ export interface VerifyResult {
     /** Names of what differs from the majority, or why there is no report. */
     readonly detail: readonly string[];
   }[];
+  /** How many objects were not compared by all, though their rows are stored here. */
+  readonly leftOut: number;
   /** For people, whole sentences: what is done about those that differ, what an operator can do, what was not compared. Empty if all are equal. */
   readonly advice: readonly string[];
 }

@@ -256,7 +256,7 @@ const verify = z.strictObject({
 
 const settingName = z
   .string()
-  .regex(/^[a-z_]+(\.[a-z_]+)?$/)
+  .regex(/^[a-z_][a-z0-9_$]*(\.[a-z_][a-z0-9_$]*)*$/)
   .describe('that of a setting as in postgresql.conf, in small letters');
 
 const postgres = z.strictObject({

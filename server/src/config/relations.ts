@@ -265,11 +265,23 @@ function isWithin(path: string, directory: string): boolean {
   return `${resolve('/', path)}/`.startsWith(`${resolve('/', directory)}/`);
 }
 
+/** What a replica needs of its own PostgreSQL while it serves: with fewer it could not lead, or not be copied from. */
+const leastOf: Readonly<Record<string, number>> = {
+  max_wal_senders: 4,
+  max_replication_slots: 4,
+  superuser_reserved_connections: 3,
+};
+
 function settings({ postgres }: ConfigParts): Problem[] {
   return Object.entries(postgres?.settings ?? {}).flatMap(([name, value]) => {
-    if (!protectedSettings.includes(name)) return [];
     const path = ['postgres', 'settings', name];
     const is = valueWords(value, path, { type: 'string' });
+    const least = leastOf[name];
+    if (least !== undefined && /^\s*[+-]?\d+\s*$/.test(value) && Number(value) < least)
+      return [
+        { path, text: `${keyName(path)}: must be at least ${least}, or nobody can serve, and is ${is}` },
+      ];
+    if (!protectedSettings.includes(name)) return [];
     return [{ path, text: `${keyName(path)}: is set by Barista and cannot be given, and is ${is}` }];
   });
 }

@@ -139,6 +139,15 @@ describe('replica configuration', () => {
     );
   });
 
+  it('settings that would keep everybody from serving are refused, and names of extensions may have digits', () => {
+    const given = (settings: Record<string, string>): unknown => ({ ...minimal, postgres: { settings } });
+    expect(errorOf(given({ max_wal_senders: '0' }))).toContain(
+      'postgres.settings.max_wal_senders: must be at least 4, or nobody can serve',
+    );
+    const odd = { 'pg_stat_statements.max': '100', 'plv8.v8_flags': 'x', 'a1.b2.c3': 'y', work_mem: '4MB' };
+    expect(parseReplicaConfig(given(odd), '/base').postgres.settings).toEqual(odd);
+  });
+
   it.each(['paxos', 'primary'])('WAL, which one PostgreSQL writes, does not go with %s', (protocol) => {
     expect(parseReplicaConfig(minimal, '/base').protocol).toBe('multi-paxos');
     expect(errorOf({ ...minimal, protocol })).toContain(

@@ -34,8 +34,8 @@ ORDER BY state = 'idle', xact_start NULLS LAST, pid LIMIT ${sessionsMax}`);
 /** `schema`: of the extension, as SQL. The function, for what a client has put beside it has other arguments. */
 const statementsQuestion = (schema: string): string =>
   ownSql(`
-SELECT pg_catalog.left(query, ${sqlCharsMax}) AS sql, pg_catalog.sum(calls)::float8 AS calls, pg_catalog.sum(total_exec_time) AS "totalMs",
-  pg_catalog.sum(total_exec_time) OPERATOR(pg_catalog./) greatest(pg_catalog.sum(calls), 1) AS "meanMs", pg_catalog.max(max_exec_time) AS "maxMs", pg_catalog.sum(rows)::float8 AS rows, pg_catalog.sum(wal_bytes)::float8 AS "walBytes"
+SELECT pg_catalog.left(query, ${sqlCharsMax}) AS sql, pg_catalog.sum(calls)::double precision AS calls, pg_catalog.sum(total_exec_time) AS "totalMs",
+  pg_catalog.sum(total_exec_time) OPERATOR(pg_catalog./) greatest(pg_catalog.sum(calls), 1) AS "meanMs", pg_catalog.max(max_exec_time) AS "maxMs", pg_catalog.sum(rows)::double precision AS rows, pg_catalog.sum(wal_bytes)::double precision AS "walBytes"
 FROM ${schema}.pg_stat_statements(true) JOIN pg_catalog.pg_roles r ON r.oid = userid
 WHERE rolname <> 'postgres' GROUP BY queryid, query ORDER BY "totalMs" DESC LIMIT ${statementsMax}`);
 

@@ -51,6 +51,9 @@ export interface DigestObject {
 }
 
 /** Left out of this comparison: it was altered meanwhile, say. Without a `name` the whole database was. */
+/** The reason of what is in the catalog of this database, and has its rows on other servers. */
+export const storedElsewhere = 'its rows are not stored here';
+
 export interface SkippedObject {
   readonly database: string;
   readonly name: string;

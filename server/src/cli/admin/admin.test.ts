@@ -285,6 +285,7 @@ describe('a comparison', () => {
               ? ['no answer in time']
               : [],
       })),
+      leftOut: 0,
       advice: outcomes.includes('differs') ? ['r2 takes a copy.'] : [],
     }) as unknown as VerifyResult;
   const run = async (answer: VerifyResult, repair = false) => {
@@ -308,6 +309,15 @@ describe('a comparison', () => {
     expect(differs.text).toContain('r2  differs: public.t0, public.t1, public.t2');
     expect(differs.text).toContain('public.t7 and 3 more');
     expect(differs.text).toMatch(/and 3 more\n.*\nr2 takes a copy\.$/);
+    const partly = await run({
+      ...result('equal', 'equal'),
+      leftOut: 1,
+      advice: ['Not compared by all: t (why).'],
+    });
+    expect([partly.code, partly.text]).toEqual([
+      1,
+      expect.stringMatching(/equal\. Not everything was compared\.\nNot/),
+    ]);
     const silent = await run(result('equal', 'noReport'));
     expect([silent.code, silent.text]).toEqual([1, expect.stringContaining('no report: no answer in time')]);
   });

@@ -24,18 +24,20 @@ export async function runVerify(
   return verifyExitCode(result);
 }
 
-export function verifyExitCode({ replicas }: VerifyResult): ExitCode {
+/** That nothing differs is no success where something was not compared. */
+export function verifyExitCode({ replicas, leftOut }: VerifyResult): ExitCode {
   if (replicas.some(({ outcome }) => outcome === 'differs')) return exitCodes.differs;
-  return replicas.some(({ outcome }) => outcome === 'noReport') ? exitCodes.failed : exitCodes.ok;
+  const isWhole = leftOut === 0 && replicas.every(({ outcome }) => outcome === 'equal');
+  return isWhole ? exitCodes.ok : exitCodes.failed;
 }
 
-export function verifyText({ slot, replicas, advice }: VerifyResult): string {
+export function verifyText({ slot, replicas, leftOut, advice }: VerifyResult): string {
   const width = Math.max(...replicas.map(({ replica }) => replica.length));
   const lines = replicas.map((each) => `  ${each.replica.padEnd(width)}  ${verdictOf(each)}`);
   const isEqual = replicas.every(({ outcome }) => outcome === 'equal');
-  return [`Compared as of slot ${slot}:`, ...lines, ...(isEqual ? ['All are equal.'] : []), ...advice].join(
-    '\n',
-  );
+  const verdict =
+    leftOut === 0 ? 'All are equal.' : 'What was compared is equal. Not everything was compared.';
+  return [`Compared as of slot ${slot}:`, ...lines, ...(isEqual ? [verdict] : []), ...advice].join('\n');
 }
 
 function verdictOf({ outcome, detail }: Replica): string {

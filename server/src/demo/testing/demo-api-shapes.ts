@@ -238,6 +238,7 @@ export const verifyShape: z.ZodType<VerifyResult> = z.strictObject({
       detail: z.array(z.string()),
     }),
   ),
+  leftOut: z.int().min(0),
   advice: z.array(z.string()),
 });
 

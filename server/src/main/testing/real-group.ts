@@ -188,9 +188,13 @@ export class RealGroup {
   }
 
   /** Past the gateway, in the replica's own PostgreSQL. */
-  async inside<T>(id: string, work: (client: Client) => Promise<T>): Promise<T> {
+  async inside<T>(
+    id: string,
+    work: (client: Client) => Promise<T>,
+    database: string = demoUser.database,
+  ): Promise<T> {
     const { socketDir, port } = this.statusOf(id).postgres;
-    const client = new Client({ host: socketDir, port, user: 'postgres', database: demoUser.database });
+    const client = new Client({ host: socketDir, port, user: 'postgres', database });
     client.on('error', () => {});
     await client.connect();
     try {

@@ -32,10 +32,12 @@ export function loggedMessages(dataDir: string): readonly LoggedMessage[] {
   return messages;
 }
 
+const statement = /^(?:statement|execute [^:]*): ([\s\S]*)$/;
+
+export const isStatement = (text: string): boolean => statement.test(text);
+
 /** Each once. */
 export function statementsIn(messages: readonly LoggedMessage[]): readonly string[] {
-  const texts = messages
-    .map(({ text }) => /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(text)?.[1])
-    .filter((text) => text !== undefined);
+  const texts = messages.map(({ text }) => statement.exec(text)?.[1]).filter((text) => text !== undefined);
   return [...new Set(texts)];
 }

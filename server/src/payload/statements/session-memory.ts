@@ -107,7 +107,7 @@ export class SessionMemory {
     this.mustWrite = false;
     await this.database.query(
       `INSERT INTO pg_barista.statement_session (position, slot, session, state, step)
-       SELECT * FROM pg_catalog.unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::pg_catalog.text[], $5::int[])`,
+       SELECT * FROM ROWS FROM (pg_catalog.unnest($1::bigint[]), pg_catalog.unnest($2::bigint[]), pg_catalog.unnest($3::bigint[]), pg_catalog.unnest($4::pg_catalog.text[]), pg_catalog.unnest($5::int[])) AS u`,
       [
         rows.map(() => (this.position += 1)),
         rows.map(({ slot }) => slot),

@@ -11,7 +11,7 @@ export const unwelcoming = /\b(?:alter|drop|revoke|reassign)\b/i;
 const question = ownSql(`SELECT number::pg_catalog.text FROM (
     SELECT s.number, r.oid AS role, d.oid AS db, r.rolcanlogin, r.rolsuper, r.rolreplication, d.datallowconn, r.rolconnlimit, d.datconnlimit,
       pg_catalog.row_number() OVER (PARTITION BY s.role ORDER BY s.number) AS of_role, pg_catalog.row_number() OVER (PARTITION BY s.db ORDER BY s.number) AS of_db
-    FROM pg_catalog.unnest($1::int[], $2::pg_catalog.text[], $3::pg_catalog.text[], $4::bigint[]) AS s (pid, role, db, number)
+    FROM ROWS FROM (pg_catalog.unnest($1::int[]), pg_catalog.unnest($2::pg_catalog.text[]), pg_catalog.unnest($3::pg_catalog.text[]), pg_catalog.unnest($4::bigint[])) AS s (pid, role, db, number)
     JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
     LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.usesysid AND r.rolname = s.role
     LEFT JOIN pg_catalog.pg_database d ON d.oid = a.datid AND d.datname = s.db

@@ -1,6 +1,6 @@
 /** What an operator is told of a comparison: what was done about replicas that differ, and what can be. Pure. */
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import type { SkippedObject } from '../../ports/control.ts';
+import { type SkippedObject, storedElsewhere } from '../../ports/control.ts';
 import type { Reported } from './verify-judgement.ts';
 
 export interface AdviceOptions {
@@ -65,14 +65,24 @@ function onContradiction({ reports, repair }: AdviceOptions): string[] {
 }
 
 function onLeftOut({ reports }: AdviceOptions): string[] {
-  const leftOut = new Map<string, string>();
-  for (const { digest } of reports) {
-    for (const object of digest?.skipped ?? []) leftOut.set(placeOf(object), object.reason);
-  }
-  if (leftOut.size === 0) return [];
-  const shown = [...leftOut].slice(0, leftOutMax).map(([place, reason]) => `${place} (${reason})`);
-  const more = leftOut.size > leftOutMax ? `, and ${leftOut.size - leftOutMax} more` : '';
+  const leftOut = [...leftOutOf(reports)];
+  if (leftOut.length === 0) return [];
+  const shown = leftOut.slice(0, leftOutMax).map(([place, reason]) => `${place} (${reason})`);
+  const more = leftOut.length > leftOutMax ? `, and ${leftOut.length - leftOutMax} more` : '';
   return [`Not compared by all: ${shown.join(', ')}${more}.`];
+}
+
+/** Why what was not compared by all was left out, by its place. */
+function leftOutOf(reports: readonly Reported[]): ReadonlyMap<string, string> {
+  const leftOut = new Map<string, string>();
+  for (const { digest } of reports)
+    for (const object of digest?.skipped ?? []) leftOut.set(placeOf(object), object.reason);
+  return leftOut;
+}
+
+/** How many were left out that are stored here. */
+export function countLeftOut(reports: readonly Reported[]): number {
+  return [...leftOutOf(reports).values()].filter((reason) => reason !== storedElsewhere).length;
 }
 
 function placeOf({ database, name }: SkippedObject): string {

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { DataDigest, DigestObject, SkippedObject } from '../../ports/control.ts';
+import {
+  type DataDigest,
+  type DigestObject,
+  type SkippedObject,
+  storedElsewhere,
+} from '../../ports/control.ts';
 import { judge, type Judgement, type Reported } from './verify-judgement.ts';
 
 const ids = ['r1', 'r2', 'r3', 'r4', 'r5'] as const;
@@ -54,6 +59,20 @@ describe('a comparison', () => {
     const judgement = judged([has(right), has(right.toReversed()), has(right)]);
     expect(outcomes(judgement)).toEqual(['equal', 'equal', 'equal']);
     expect([judgement.told, judgement.result.advice]).toEqual([[], []]);
+    expect(judgement.result.leftOut).toBe(0);
+  });
+
+  it('counts what was not compared, but for what is stored elsewhere', () => {
+    const skipped = ['it lets nobody in', storedElsewhere].map((reason, index) => ({
+      database: 'd',
+      name: `t${index}`,
+      reason,
+    }));
+    const { result } = judged([has(right, { skipped }), has(right, { skipped })]);
+    expect([result.leftOut, result.advice]).toEqual([
+      1,
+      [`Not compared by all: t0 of d (it lets nobody in), t1 of d (${storedElsewhere}).`],
+    ]);
   });
 
   it('says which replica differs from the majority, and in what', () => {

@@ -8,7 +8,7 @@
 import type { VerifyResult } from '../../api/status.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { DataDigest, DigestObject, SkippedObject } from '../../ports/control.ts';
-import { adviceOn } from './verify-advice.ts';
+import { adviceOn, countLeftOut } from './verify-advice.ts';
 
 export interface Reported {
   readonly replica: ReplicaId;
@@ -77,7 +77,7 @@ export function judge(options: JudgeOptions): Judgement {
     isContradicted,
     repair,
   });
-  return { result: { slot, replicas, advice }, told, equal };
+  return { result: { slot, replicas, leftOut: countLeftOut(reports), advice }, told, equal };
 }
 
 function outcomeOf(

@@ -76,9 +76,9 @@ export async function checkRelations(
 /** All parameters are named and given, and each is of its own type: no other function of that name can be preferred. */
 const heapSql = (schema: string): string =>
   `SELECT blkno AS block, msg FROM ${schema}.verify_heapam(relation => $1::pg_catalog.oid::pg_catalog.regclass, on_error_stop => false,
-    check_toast => false, skip => 'none'::pg_catalog.text, startblock => NULL::int8, endblock => NULL::int8)`;
+    check_toast => false, skip => 'none'::pg_catalog.text, startblock => NULL::bigint, endblock => NULL::bigint)`;
 const treeSql = (schema: string): string =>
-  `SELECT ${schema}.bt_index_check($1::pg_catalog.oid::pg_catalog.regclass, $2::bool)`;
+  `SELECT ${schema}.bt_index_check($1::pg_catalog.oid::pg_catalog.regclass, $2::boolean)`;
 
 async function checkHeaps(client: Client, schema: string): Promise<string[]> {
   const names = await namesOf(client, "(c.relkind = 'r' OR c.relkind = 't' OR c.relkind = 'm')");

@@ -6,14 +6,20 @@
  * Invariants: a large relation is locked only while it is read, small ones a moment longer; an error of PostgreSQL's that has no harmless explanation is never taken for one.
  */
 import type { Client } from 'pg';
-import type { DigestObject, SkippedObject } from '../../../ports/control.ts';
+import { type DigestObject, type SkippedObject, storedElsewhere } from '../../../ports/control.ts';
 import { DigestError } from '../../../ports/digest.ts';
 import { textOf } from '../databases.ts';
 import { sqlStateOf } from '../database-error.ts';
 import { openCopySession, type CopiedRows, type CopySession } from './copy-session.ts';
 import type { HeldSnapshot } from './held-snapshot.ts';
 import { endSession, lockTimeoutMs, openReadingSession, type ReadingAddress } from './reading-session.ts';
-import { relationsSql, type RelationRow } from './relations-sql.ts';
+import {
+  elsewhereSql,
+  hasDistributedSql,
+  relationsSql,
+  type ElsewhereRow,
+  type RelationRow,
+} from './relations-sql.ts';
 
 export interface DatabaseDigest {
   readonly objects: readonly DigestObject[];
@@ -94,12 +100,25 @@ class DatabaseReading {
     const { withShared } = this.options;
     await this.catalogs.query(this.begin());
     const { rows } = await this.catalogs.query<RelationRow>(relationsSql, [null]);
+    const elsewhere = await this.storedElsewhere();
     await this.catalogs.query('COMMIT');
-    const here = rows.filter(({ isShared }) => withShared || !isShared);
+    for (const { name } of elsewhere) this.skipped.push(this.skippedElsewhere(name));
+    const isElsewhere = new Set(elsewhere.map(({ oid }) => oid));
+    const here = rows.filter(({ oid, isShared }) => (withShared || !isShared) && !isElsewhere.has(oid));
     for (const relation of here) if (relation.format === null) this.skip(relation, relation.reason);
     return here
       .filter(({ format }) => format !== null)
       .map((relation) => (relation.isMapped ? this.asItWas(relation) : relation));
+  }
+
+  /** Foreign tables, and the tables that Citus has distributed: reading them would ask other servers, and what these say is nothing of this database. */
+  private async storedElsewhere(): Promise<readonly ElsewhereRow[]> {
+    const { rows } = await this.catalogs.query<{ is: boolean }>(hasDistributedSql);
+    return (await this.catalogs.query<ElsewhereRow>(elsewhereSql(rows[0]!.is))).rows;
+  }
+
+  private skippedElsewhere(name: Buffer): SkippedObject {
+    return { database: this.options.snapshot.database, name: textOf(name), reason: storedElsewhere };
   }
 
   private asItWas(relation: RelationRow): RelationRow {

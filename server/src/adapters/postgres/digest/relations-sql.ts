@@ -69,6 +69,24 @@ const inDatabasesEncoding = (text: string): string =>
 export const mappedStorageSql = ownSql(`SELECT c.oid::pg_catalog.text AS oid, ${storage} AS storage
   FROM pg_catalog.pg_class c ${withLongValues} WHERE c.relfilenode = 0 AND c.relkind = 'r'`);
 
+/** A table that is in this database's catalog, and has its rows on other servers. */
+export interface ElsewhereRow {
+  readonly oid: string;
+  readonly name: Buffer;
+}
+
+/** Whether Citus is here. Nobody but a superuser makes a table in this schema. */
+export const hasDistributedSql = `SELECT pg_catalog.to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS is`;
+
+export const elsewhereSql = (hasDistributed: boolean): string =>
+  ownSql(`SELECT c.oid::pg_catalog.text AS oid, ${inDatabasesEncoding("pg_catalog.concat(pg_catalog.quote_ident(n.nspname), '.', pg_catalog.quote_ident(c.relname))")} AS name
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  WHERE c.relkind = 'f'${
+    hasDistributed
+      ? ' OR EXISTS (SELECT FROM pg_catalog.pg_dist_partition d WHERE d.logicalrelid::pg_catalog.oid = c.oid)'
+      : ''
+  }`);
+
 /** With `$1`: an array of oids, or null for all. */
 export const relationsSql = ownSql(`WITH RECURSIVE relation AS MATERIALIZED (
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relisshared, c.relfilenode = 0 AS mapped, ${storage} AS storage, pg_catalog.concat_ws(' ', c.xmin, n.xmin) AS version,

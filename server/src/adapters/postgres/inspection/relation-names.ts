@@ -55,7 +55,7 @@ async function withClient<T>(
 
 async function databaseNames(client: Client, oids: readonly number[]): Promise<ReadonlyMap<number, string>> {
   const sql = ownSql(
-    'SELECT oid::int8::pg_catalog.text AS oid, datname FROM pg_catalog.pg_database WHERE oid = ANY ($1::pg_catalog.oid[])',
+    'SELECT oid::bigint::pg_catalog.text AS oid, datname FROM pg_catalog.pg_database WHERE oid = ANY ($1::pg_catalog.oid[])',
   );
   const { rows } = await client.query<{ oid: string; datname: string }>(sql, [oids]);
   return new Map(rows.map(({ oid, datname }) => [Number(oid), datname]));
@@ -76,7 +76,7 @@ const sql = ownSql(`
   SELECT f.index::int AS index, c.relkind AS kind, n.nspname AS schema, c.relname AS name,
          coalesce(o.relname, t.relname) AS table, o.oid IS NOT NULL AS "isToast",
          coalesce(o.oid, t.oid, c.oid) < 16384 OR n.nspname = 'information_schema' OR n.nspname = 'pg_barista' AS "isSystem"
-    FROM pg_catalog.unnest($1::pg_catalog.oid[], $2::pg_catalog.oid[]) WITH ORDINALITY AS f(tablespace, file, index)
+    FROM ROWS FROM (pg_catalog.unnest($1::pg_catalog.oid[]), pg_catalog.unnest($2::pg_catalog.oid[])) WITH ORDINALITY AS f(tablespace, file, index)
     JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.pg_filenode_relation(f.tablespace, f.file)
     JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid

@@ -17,7 +17,7 @@ export interface RunningTransactions {
 const sql = ownSql(`
   SELECT pid, backend_xid::pg_catalog.text AS xid, state, wait_event AS "waitsFor", usename AS user, datname AS database,
          CASE WHEN $1 THEN pg_catalog.left(query, ${sqlCharactersMax + 1}) END AS sql,
-         greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - xact_start) OPERATOR(pg_catalog.*) 1000)::int8::pg_catalog.text AS "sinceMs"
+         greatest(0, extract(epoch FROM pg_catalog.clock_timestamp() - xact_start) OPERATOR(pg_catalog.*) 1000)::bigint::pg_catalog.text AS "sinceMs"
     FROM pg_catalog.pg_stat_activity
    WHERE backend_type = 'client backend' AND xact_start IS NOT NULL AND usesysid <> 10
    ORDER BY xact_start, pid`);

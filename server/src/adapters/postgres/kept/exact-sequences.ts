@@ -68,7 +68,7 @@ const namesSql =
 
 async function readWithin(client: Client): Promise<readonly Standing[]> {
   const version = await client.query<{ is: boolean }>(
-    ownSql("SELECT pg_catalog.current_setting('server_version_num')::int4 >= 180000 AS is"),
+    ownSql("SELECT pg_catalog.current_setting('server_version_num')::int >= 180000 AS is"),
   );
   if (version.rows[0]!.is) return (await client.query<Standing>(standingSql)).rows;
   const { rows } = await client.query<{ oid: number; name: string }>(namesSql);

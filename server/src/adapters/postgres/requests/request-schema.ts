@@ -34,7 +34,7 @@ CREATE SCHEMA IF NOT EXISTS pg_barista;
 GRANT USAGE ON SCHEMA pg_barista TO PUBLIC;
 CREATE SEQUENCE IF NOT EXISTS pg_barista.request_order;
 CREATE TABLE IF NOT EXISTS pg_barista.request (
-  role text NOT NULL, id text NOT NULL, tag text,
+  role pg_catalog.text NOT NULL, id pg_catalog.text NOT NULL, tag pg_catalog.text,
   position bigint NOT NULL DEFAULT pg_catalog.nextval('pg_barista.request_order'),
   PRIMARY KEY (role, id)
 );
@@ -43,14 +43,14 @@ CREATE INDEX IF NOT EXISTS request_by_position ON pg_barista.request (role, posi
 
 /** The answers of the first two are read by gateways/pgwire/session/named/request-row.ts: ASCII, so that the client's encoding does not matter. */
 const functions = `
-CREATE OR REPLACE FUNCTION pg_barista.describe_request(kind text, request text) RETURNS text
+CREATE OR REPLACE FUNCTION pg_barista.describe_request(kind pg_catalog.text, request pg_catalog.text) RETURNS pg_catalog.text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
   SELECT kind || ' ' || encode(convert_to(session_user, 'UTF8'), 'hex') || ' ' || encode(convert_to(request, 'UTF8'), 'hex')
 $body$;
 
 -- Marks the name as in use until the transaction ends; waits for a transaction of the same role that has it. Every client can take every advisory lock, so one that a session of another role
 -- holds is passed over: the table's unique index alone makes a name take effect once, whoever holds what. Obeys lock_timeout. Clients may not call it.
-CREATE OR REPLACE FUNCTION pg_barista.await_name(key bigint) RETURNS void
+CREATE OR REPLACE FUNCTION pg_barista.await_name(key bigint) RETURNS pg_catalog.void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   since timestamptz := clock_timestamp();
@@ -79,7 +79,7 @@ END $body$;
 REVOKE ALL ON FUNCTION pg_barista.await_name FROM PUBLIC;
 
 -- Before anything is run in the transaction: fails with RQ001 if the name is taken; waits for a transaction of the same name that has begun so, too.
-CREATE OR REPLACE FUNCTION pg_barista.begin_request() RETURNS text
+CREATE OR REPLACE FUNCTION pg_barista.begin_request() RETURNS pg_catalog.text
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
   request text := coalesce(current_setting('barista.request_id', true), '');
@@ -99,7 +99,7 @@ END $body$;
 
 -- Just before the transaction is committed. Every transaction takes its name that is not READ ONLY: that it has no id yet does not say that it changes nothing, for ids are given inside COMMIT,
 -- and effects can be elsewhere. The name is used up by the commit.
-CREATE OR REPLACE FUNCTION pg_barista.claim_request(told text) RETURNS text
+CREATE OR REPLACE FUNCTION pg_barista.claim_request(told pg_catalog.text) RETURNS pg_catalog.text
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
   request text := coalesce(current_setting('barista.request_id', true), '');
@@ -120,7 +120,7 @@ BEGIN
 END $body$;
 
 -- For clients: whether a transaction of this name has been committed. Their own names only.
-CREATE OR REPLACE FUNCTION pg_barista.request_committed(request text) RETURNS boolean
+CREATE OR REPLACE FUNCTION pg_barista.request_committed(request pg_catalog.text) RETURNS boolean
 LANGUAGE sql STABLE ${definer} AS $body$
   SELECT EXISTS (SELECT FROM pg_barista.request r WHERE r.role = session_user AND r.id = request)
 $body$;

@@ -33,7 +33,7 @@ const clock = `${orElse(part(operationSetting, 1), 'pg_catalog.clock_timestamp()
 const transaction = `${orElse(setting(transactionSetting), 'pg_catalog.now()::text')}::timestamptz`;
 
 function rounded(type: string): string {
-  return `SELECT pg_catalog.to_timestamp(pg_catalog.round(extract(epoch FROM ${transaction})::numeric, $1)::float8)::${type}`;
+  return `SELECT pg_catalog.to_timestamp(pg_catalog.round(extract(epoch FROM ${transaction})::numeric, $1)::double precision)::${type}`;
 }
 
 const sinceOperation = `CASE WHEN ${part(tickSetting, 1)} = ${part(operationSetting, 1)} THEN ${part(tickSetting, 2)}::bigint ELSE 0 END`;
@@ -49,33 +49,33 @@ const define = (name: string, returns: string, how: string, body: string): strin
 
 /** Run once in each database. */
 export const functionsSql = [
-  define('now()', 'timestamptz', stable, `SELECT ${transaction}`),
-  define('transaction_timestamp()', 'timestamptz', stable, `SELECT ${transaction}`),
-  define('statement_timestamp()', 'timestamptz', stable, `SELECT ${clock}`),
+  define('now()', 'pg_catalog.timestamptz', stable, `SELECT ${transaction}`),
+  define('transaction_timestamp()', 'pg_catalog.timestamptz', stable, `SELECT ${transaction}`),
+  define('statement_timestamp()', 'pg_catalog.timestamptz', stable, `SELECT ${clock}`),
   // It goes on by a microsecond with each call: who waits for it waits not for ever.
   define(
     'clock_timestamp()',
-    'timestamptz',
+    'pg_catalog.timestamptz',
     volatile,
     `SELECT ${clock} + ${tick} * interval '1 microsecond'`,
   ),
   define(
     'timeofday()',
-    'text',
+    'pg_catalog.text',
     volatile,
     `SELECT pg_catalog.to_char(${clock}, 'Dy Mon DD HH24:MI:SS.US YYYY TZ')`,
   ),
-  define('"current_timestamp"()', 'timestamptz', stable, `SELECT ${transaction}`),
-  define('"current_timestamp"(int)', 'timestamptz', stable, rounded('timestamptz')),
+  define('"current_timestamp"()', 'pg_catalog.timestamptz', stable, `SELECT ${transaction}`),
+  define('"current_timestamp"(int)', 'pg_catalog.timestamptz', stable, rounded('timestamptz')),
   define('"localtimestamp"()', 'timestamp', stable, `SELECT (${transaction})::timestamp`),
   define('"localtimestamp"(int)', 'timestamp', stable, rounded('timestamp')),
-  define('"current_date"()', 'date', stable, `SELECT (${transaction})::date`),
-  define('"current_time"()', 'timetz', stable, `SELECT (${transaction})::timetz`),
-  define('"current_time"(int)', 'timetz', stable, rounded('timetz')),
+  define('"current_date"()', 'pg_catalog.date', stable, `SELECT (${transaction})::date`),
+  define('"current_time"()', 'pg_catalog.timetz', stable, `SELECT (${transaction})::timetz`),
+  define('"current_time"(int)', 'pg_catalog.timetz', stable, rounded('timetz')),
   define('"localtime"()', 'time', stable, `SELECT (${transaction})::time`),
   define('"localtime"(int)', 'time', stable, rounded('time')),
   define(
-    'age(timestamptz)',
+    'age(pg_catalog.timestamptz)',
     'interval',
     stable,
     `SELECT pg_catalog.age((${transaction})::date::timestamptz, $1)`,
@@ -87,11 +87,11 @@ export const functionsSql = [
     `SELECT pg_catalog.age((${transaction})::date::timestamp, $1)`,
   ),
   // Of a transaction id: what looks for old ones.
-  define('age(xid)', 'int', stable, 'SELECT pg_catalog.age($1)'),
+  define('age(pg_catalog.xid)', 'int', stable, 'SELECT pg_catalog.age($1)'),
   ...['gen_random_uuid()', 'uuidv4()'].map((name) =>
     define(
       name,
-      'uuid',
+      'pg_catalog.uuid',
       volatile,
       `SELECT pg_catalog.overlay(pg_catalog.overlay(${drawn}, '4', 13), 'a', 17)::uuid`,
     ),
@@ -102,7 +102,7 @@ export const functionsSql = [
   ].map(([name = '', at = '']) =>
     define(
       name,
-      'uuid',
+      'pg_catalog.uuid',
       volatile,
       `SELECT (pg_catalog.lpad(pg_catalog.to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '7' || pg_catalog.substr(u, 14, 3) || 'b' || pg_catalog.substr(u, 18))::uuid FROM (SELECT ${drawn} AS u) AS drawn`,
     ),

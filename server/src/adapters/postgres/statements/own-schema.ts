@@ -19,25 +19,25 @@ const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
 function schemaSql(secret: string): string {
   return `
-CREATE TABLE IF NOT EXISTS pg_barista.statement_secret (value text NOT NULL);
+CREATE TABLE IF NOT EXISTS pg_barista.statement_secret (value pg_catalog.text NOT NULL);
 REVOKE ALL ON pg_barista.statement_secret FROM PUBLIC;
 DELETE FROM pg_barista.statement_secret;
 INSERT INTO pg_barista.statement_secret VALUES (${quoteLiteral(secret)});
 CREATE TABLE IF NOT EXISTS pg_barista.sqlpaxoslog (lastseqnum bigint NOT NULL, step int NOT NULL, open int NOT NULL);
-ALTER TABLE pg_barista.sqlpaxoslog ADD COLUMN IF NOT EXISTS seqs text;
+ALTER TABLE pg_barista.sqlpaxoslog ADD COLUMN IF NOT EXISTS seqs pg_catalog.text;
 CREATE INDEX IF NOT EXISTS sqlpaxoslog_newest ON pg_barista.sqlpaxoslog (lastseqnum, step);
 REVOKE ALL ON pg_barista.sqlpaxoslog FROM PUBLIC;
 CREATE TABLE IF NOT EXISTS pg_barista.statement_session (
-  position bigint PRIMARY KEY, slot bigint NOT NULL, session bigint NOT NULL, state text NOT NULL
+  position bigint PRIMARY KEY, slot bigint NOT NULL, session bigint NOT NULL, state pg_catalog.text NOT NULL
 );
 ALTER TABLE pg_barista.statement_session ADD COLUMN IF NOT EXISTS step int NOT NULL DEFAULT 0;
 CREATE TABLE IF NOT EXISTS pg_barista.statement_alone (slot bigint NOT NULL, is_done boolean NOT NULL);
-CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, operation bytea NOT NULL);
+CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, operation pg_catalog.bytea NOT NULL);
 REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone, pg_barista.statement_held FROM PUBLIC;
 
 -- Within the client's transaction, at its end. Only where that has written.
-DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, text), pg_barista.advance(bigint, int, int, text, text);
-CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs text, is_serial boolean, proof text) RETURNS void
+DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, pg_catalog.text), pg_barista.advance(bigint, int, int, pg_catalog.text, pg_catalog.text);
+CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs pg_catalog.text, is_serial boolean, proof pg_catalog.text) RETURNS pg_catalog.void
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
   secret text;

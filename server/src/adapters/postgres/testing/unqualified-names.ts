@@ -8,9 +8,11 @@ import { loadParser, parseText, type TreeNode, type TreeValue } from '../../../d
 const isNode = (value: TreeValue | undefined): value is TreeNode =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const textOf = (value: TreeValue | undefined): string => (typeof value === 'string' ? value : '');
+
 const namesOf = (value: TreeValue | undefined): string[] =>
   (Array.isArray(value) ? (value as readonly TreeNode[]) : []).map((part) =>
-    String((part['String'] as TreeNode | undefined)?.['sval'] ?? ''),
+    textOf((part['String'] as TreeNode | undefined)?.['sval']),
   );
 
 /** Looked up in no schema: names of settings, of languages, of what is about to be made with a schema of its own. */
@@ -27,7 +29,7 @@ function unqualified(kind: string, node: TreeNode, ctes: ReadonlySet<string>): s
   }
   if (kind === 'A_Expr') {
     const names = namesOf(node['name']);
-    return names.length === 1 ? `operator ${names[0]} (${String(node['kind'])})` : null;
+    return names.length === 1 ? `operator ${names[0]} (${textOf(node['kind'])})` : null;
   }
   if (kind === 'SubLink' && node['subLinkType'] === 'ANY_SUBLINK' && namesOf(node['operName']).length < 2)
     return 'operator = (IN)';
@@ -38,7 +40,7 @@ function ctesIn(value: TreeValue | undefined, found: Set<string>): Set<string> {
   if (Array.isArray(value)) for (const item of value as readonly TreeValue[]) ctesIn(item, found);
   else if (isNode(value))
     for (const [key, inner] of Object.entries(value)) {
-      if (key === 'ctename') found.add(String(inner));
+      if (key === 'ctename') found.add(textOf(inner));
       ctesIn(inner, found);
     }
   return found;
