@@ -370,6 +370,8 @@ export const others: Readonly<Record<string, string>> = {
   'pgwire/frame-splitter.ts': 'FrameSplitter',
   'pgwire/frontend-messages.ts':
     'stringEnd shortName query parse bind execute closeStatement closePortal describePortal runsAs copyFail',
+  // Statements of our own.
+  'pgwire/own-sql.ts': 'ownSql',
   'pgwire/sql-bytes.ts': 'placeWithin',
   'pgwire/statement-kinds.ts': 'needsAllWords kindOf',
   // What rewriteMessages and rewriteQuery consist of.
