@@ -11,6 +11,7 @@ import type { Client } from 'pg';
 import type { FileFinding } from '../../ports/database-server.ts';
 import { damageIn, sqlStateOf } from './database-error.ts';
 import { inspectDataDirectory } from './inspect-data-directory.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 import { connectPg } from './pg-client.ts';
 import { failureOf } from './start-failure.ts';
 
@@ -31,15 +32,17 @@ const ofPostgres = /^(?:XX|58)/;
 /**
  * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. Of an index of PostgreSQL's own kinds (btree, hash, gist, gin, brin, spgist) the first page is never away, nor is all of a catalog without whose rows no session begins.
  */
-const relationsSql = `SELECT c.oid::pg_catalog.int8::text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
-    (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::text AS size,
-    c.relam IN (403, 405, 783, 2742, 3580, 4000) OR c.relname IN ('pg_class', 'pg_attribute', 'pg_proc', 'pg_type', 'pg_operator', 'pg_opclass', 'pg_am', 'pg_authid', 'pg_database', 'pg_namespace', 'pg_tablespace')
+const relationsSql =
+  ownSql(`SELECT c.oid::pg_catalog.int8::pg_catalog.text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
+    (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::pg_catalog.text AS size,
+    c.relam = ANY ('{403,405,783,2742,3580,4000}'::pg_catalog.oid[]) OR c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
       AND c.relnamespace = 11 AS "hasPages"
   FROM pg_catalog.pg_class c
-  WHERE c.oid > $1::text::pg_catalog.oid AND c.relkind IN ('r', 'i', 't', 'm', 'S') AND c.relpersistence = 'p'
-  ORDER BY c.oid LIMIT ${relationsMax}`;
-const databasesSql = `SELECT oid::pg_catalog.int8::text AS oid, datname AS name FROM pg_catalog.pg_database
-  WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid`;
+  WHERE c.oid > $1::pg_catalog.text::pg_catalog.oid AND c.relkind = ANY ('{r,i,t,m,S}'::pg_catalog."char"[]) AND c.relpersistence = 'p'
+  ORDER BY c.oid LIMIT ${relationsMax}`);
+const databasesSql =
+  ownSql(`SELECT oid::pg_catalog.int8::pg_catalog.text AS oid, datname AS name FROM pg_catalog.pg_database
+  WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid`);
 
 interface Relation {
   readonly oid: string;

@@ -13,9 +13,9 @@ const holdersMax = 5;
 
 const settings = `
   SELECT pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int4 AS prepared,
-    pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int4 *
+    pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int4 OPERATOR(pg_catalog.*)
     (pg_catalog.current_setting('max_connections')::pg_catalog.int4
-      + pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int4) AS locks`;
+      OPERATOR(pg_catalog.+) pg_catalog.current_setting('max_prepared_transactions')::pg_catalog.int4) AS locks`;
 
 /** Locks that a session keeps for itself (fastpath) take nothing from others. */
 const holders = `
@@ -25,13 +25,13 @@ const holders = `
 
 const prepared = `
   SELECT gid, pg_catalog.age(transaction) AS xids, pg_catalog.count(*) OVER ()::pg_catalog.int4 AS count,
-    (extract(epoch FROM pg_catalog.clock_timestamp() - prepared) * 1000)::pg_catalog.int8::pg_catalog.text AS ms
+    (extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) prepared) OPERATOR(pg_catalog.*) 1000)::pg_catalog.int8::pg_catalog.text AS ms
   FROM pg_catalog.pg_prepared_xact() ORDER BY prepared LIMIT 1`;
 
 /** A client's alone: those of the superuser that initdb makes (10) are ours. */
 const isClient = `
   SELECT session.pid FROM pg_catalog.pg_stat_get_activity($1) AS session
-  WHERE session.backend_type = 'client backend' AND session.usesysid <> 10`;
+  WHERE session.backend_type OPERATOR(pg_catalog.=) 'client backend' AND session.usesysid OPERATOR(pg_catalog.<>) 10`;
 
 interface HeldLogger {
   warn(fields: object, message: string): void;
