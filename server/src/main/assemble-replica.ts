@@ -210,6 +210,7 @@ export function assembleReplica(
     },
     onDown: (reason) => health.onDown(reason),
     onMayLead: () => health.onMayLead(),
+    onReplayPaused: (isPaused) => health.onReplayPaused(isPaused),
     onVerify: (check, position) => {
       const why = health.fenced;
       if (why === null) void verifyPoint.meet(check, position);

@@ -36,6 +36,12 @@ export interface StandbyHandlers {
   readonly onStreamEnded: (reason: string) => void;
 }
 
+/** Replay is paused by `pg_wal_replay_pause`, or was and goes on now. */
+export interface StandbyAnswer {
+  readonly isPaused: boolean;
+  readonly resumed: boolean;
+}
+
 export interface StandbyDatabase {
   /** There is more to be sent, or a timeline has ended. */
   more(): void;
@@ -48,6 +54,11 @@ export interface StandbyDatabase {
   open(): void;
   /** A transaction id that is above all which have ended, and no higher than the next, and the position replayed, in one look. Whatever is asked after `givenUp` does not wait behind it. @throws Error while it lets nobody in */
   look(givenUp: AbortSignal): Promise<{ readonly nextXid: bigint; readonly replayed: Lsn }>;
+  /**
+   * A question in a session that is opened for it. `resume`: replay that is paused goes on. Too many clients or locks count as an answer, because clients can cause that and a promotion ends their sessions. @throws Error
+   * while it lets nobody in; the signal's reason
+   */
+  answer(wishes: { readonly resume: boolean }, givenUp: AbortSignal): Promise<StandbyAnswer>;
   /**
    * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. Takes for ever if PostgreSQL hangs; no other run of PostgreSQL than
    * this one is promoted, however late. @throws Error if it is stopped before, or becomes another one than that

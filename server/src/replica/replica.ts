@@ -318,6 +318,7 @@ export class Replica implements CoreListener {
       disbelief: watch.disbelief,
       recovery: tracker.current(),
       databaseUp: health.up,
+      replayPaused: health.paused,
       launchStep: health.launchStep,
       role,
       service: service.service().kind,

@@ -134,6 +134,7 @@ export class PayloadReplica {
       onUp: () => undefined,
       onDown: () => undefined,
       onMayLead: () => undefined,
+      onReplayPaused: () => undefined,
       onVerify: () => undefined,
       onFolding: (base) => {
         successions.clear();

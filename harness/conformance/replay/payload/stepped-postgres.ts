@@ -126,6 +126,7 @@ export class SteppedPostgres {
       },
       shut: () => feed.shut(),
       open: () => feed.open(),
+      answer: () => Promise.resolve({ isPaused: false, resumed: false }),
       look: () =>
         this.whileUp(() => ({ nextXid: this.nextXid(this.applied), replayed: this.lsn(this.applied) })),
       promote: (promotion) =>

@@ -58,6 +58,11 @@ export class OwnSession {
     void session.then((client) => client.end()).catch(() => undefined);
   }
 
+  /** Nothing more is asked. */
+  end(): void {
+    if (this.opening !== null) this.giveUp(this.opening);
+  }
+
   /** PostgreSQL is stopped: the next one is asked in another. */
   drop(): void {
     this.opening = null;

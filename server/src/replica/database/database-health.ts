@@ -24,6 +24,7 @@ export class DatabaseHealth {
   private fencedBecause: Loss | null = null;
   private doubtedBecause: string | null = null;
   private step: LaunchStep | null = null;
+  private isReplayPaused = false;
 
   constructor(options: DatabaseHealthOptions) {
     this.options = options;
@@ -47,6 +48,15 @@ export class DatabaseHealth {
 
   get launchStep(): LaunchStep | null {
     return this.step;
+  }
+
+  /** For people; null: replay is not paused. */
+  get paused(): string | null {
+    if (!this.isReplayPaused) return null;
+    return (
+      'Replay is paused by pg_wal_replay_pause(), so reads here are stale and no planned failover comes here. "SELECT pg_wal_replay_resume()" at this replica ends that; replay resumes by itself when this replica ' +
+      'is to lead.'
+    );
   }
 
   /** For people; null: it is relied on. */
@@ -77,6 +87,10 @@ export class DatabaseHealth {
   /** PostgreSQL is away until this replica leads again, and for nothing that is wrong. */
   onMayLead(): void {
     this.troubledBy = null;
+  }
+
+  onReplayPaused(isPaused: boolean): void {
+    this.isReplayPaused = isPaused;
   }
 
   onReplaced(): void {

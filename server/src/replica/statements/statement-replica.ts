@@ -177,6 +177,7 @@ export class StatementReplica implements ProtocolListener {
       disbelief: null,
       recovery: tracker.current(),
       databaseUp: database.isUp,
+      replayPaused: null,
       launchStep: null,
       role,
       service,

@@ -24,6 +24,7 @@ const calm: Facts = {
   disbelief: null,
   recovery: null,
   databaseUp: true,
+  replayPaused: null,
   launchStep: null,
   role: 'follower',
   service: 'nowhere',

@@ -15,6 +15,7 @@ export interface Facts {
   readonly disbelief: string | null;
   readonly recovery: RecoveryProgress | null;
   readonly databaseUp: boolean;
+  readonly replayPaused: string | null;
   readonly launchStep: LaunchStep | null;
   readonly role: Role;
   readonly service: Service['kind'];
@@ -51,6 +52,7 @@ export function conditionOf(facts: Facts): Condition {
   if (facts.lostMajority !== null && facts.service === 'nowhere')
     return { state: 'noLeader', message: facts.lostMajority };
   if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
+  if (facts.replayPaused !== null) return { state: 'recovering', message: facts.replayPaused };
   if (facts.service === 'here') return { state: 'serving', message: facts.disbelief };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
   if (facts.service === 'at') return quiet('serving');

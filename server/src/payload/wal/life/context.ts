@@ -95,6 +95,8 @@ export interface LifeOptions {
   readonly onDown: (reason: string) => void;
   /** PostgreSQL does not run, and nothing is wrong with what is here: the replica may lead, and it starts then. */
   readonly onMayLead: () => void;
+  /** Somebody has paused replay (`pg_wal_replay_pause`), or it goes on. */
+  readonly onReplayPaused: (isPaused: boolean) => void;
 }
 
 /** What is wished of the database from outside; each phase looks at it whenever `signal` is given. */

@@ -22,6 +22,7 @@ import type { LifeContext, Next, StandbyReaders } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
+import { StandbyAnswers } from './standby-answers.ts';
 import { StandbyProgress } from './standby-progress.ts';
 import { Standstill, startWatched } from './standstill.ts';
 
@@ -36,6 +37,7 @@ export interface RunningStandby {
   readonly standby: StandbyDatabase;
   readonly progress: StandbyProgress;
   readonly wal: ChosenWal;
+  readonly answers: StandbyAnswers;
   /** Until it reports something. */
   readonly standstill: Standstill;
 }
@@ -74,8 +76,10 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   isUp = true;
   if (early !== null) noteReport(context, progress, early);
   context.feed = standby;
+  const answers = new StandbyAnswers(context, standby);
   try {
-    return await follow(context, { standby, progress, wal, standstill: new Standstill(options) });
+    const standstill = new Standstill(options);
+    return await follow(context, { standby, progress, wal, answers, standstill });
   } catch (error) {
     // It may have become a primary, whose end is told by the end of its leadership.
     if (context.standby === progress) {
@@ -85,6 +89,8 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
     }
     throw error;
   } finally {
+    answers.giveUp();
+    options.onReplayPaused(false);
     options.readers.letIn(false);
     context.feed = null;
     context.standby = null;
@@ -124,7 +130,7 @@ function readForStandby(
 
 async function follow(context: LifeContext, running: RunningStandby): Promise<Next> {
   const { wishes, signal, options } = context;
-  const { progress, wal, standby } = running;
+  const { progress, wal, standby, answers } = running;
   const { readers } = options;
   const { askMs, askLeadingMs, saveMs } = options.timings;
   let savedAtMs = options.timers.nowMs();
@@ -155,20 +161,26 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
       lookedAtMs = options.timers.nowMs();
       isMoving = options.server.isMoving();
     }
-    if (!isUp && isMoving && progress.isConsistent) {
+    // It is waited for: paused replay would never get there.
+    const isNeeded = options.host.isAwaited() || wishes.leading !== null;
+    if (isMoving && progress.isConsistent) answers.ask(isNeeded && progress.appliedSlot < wal.position.slot);
+    const silence = answers.trouble(options.timers.nowMs());
+    const isWell = isMoving && silence === null;
+    if (!isUp && isWell && progress.isConsistent) {
       isUp = true;
       options.onStep(null);
       options.onUp();
     }
     // It could not be promoted: another replica had better lead.
-    if (isUp && !isMoving) {
+    if (isUp && !isWell) {
       isUp = false;
-      options.onDown('PostgreSQL does not do anything: its main process is stopped');
+      const stopped = 'PostgreSQL does not do anything: its main process is stopped';
+      options.onDown(isMoving ? silence! : stopped);
     }
     awaitedAtMs = options.host.isAwaited() ? (awaitedAtMs ?? options.timers.nowMs()) : null;
     // What readers hold up is not replayed, and nobody reads at what may become a primary.
     readers.letIn(isUp && awaitedAtMs === null && wishes.leading === null);
-    if (!isMoving || isStuck(context, running, awaitedAtMs)) options.host.stepDown();
+    if (!isWell || isStuck(context, running, awaitedAtMs)) options.host.stepDown();
     if (options.timers.nowMs() - savedAtMs >= saveMs) {
       savedAtMs = options.timers.nowMs();
       await save(context, progress);
@@ -309,7 +321,7 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
  */
 async function replayedFork(
   context: LifeContext,
-  { standby, progress, wal, standstill }: RunningStandby,
+  { standby, progress, wal, answers, standstill }: RunningStandby,
   ballot: Ballot,
 ): Promise<{ readonly fork: Lsn; readonly nextXid: bigint } | null> {
   const { timers, timings, host, logger } = context.options;
@@ -338,6 +350,7 @@ async function replayedFork(
       host.stepDown();
       return null;
     }
+    answers.ask(true);
     standby.ask();
     await context.signal.wait(timings.askLeadingMs);
   }

@@ -48,6 +48,8 @@ export interface ModelRun {
   /** `stopped`: by a signal, which can be seen. `hanging`: it waits for a disk, say. */
   stillness: 'moving' | 'stopped' | 'hanging';
   letsIn: boolean;
+  /** False: new sessions of the replica's own get no answer. */
+  answers: boolean;
 }
 
 export class LaunchFailure extends Error {
@@ -131,6 +133,7 @@ export class ModelPostgres {
       mainAlive: true,
       stillness: 'moving',
       letsIn: false,
+      answers: true,
     };
     return this.run;
   }

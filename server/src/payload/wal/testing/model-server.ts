@@ -11,6 +11,7 @@ import type {
   FileFinding,
   PrimaryDatabase,
   Promotion,
+  StandbyAnswer,
   StandbyDatabase,
   StandbyHandlers,
   StopMode,
@@ -56,6 +57,7 @@ export class ModelServer implements DatabaseServer {
         return feed.streaming;
       },
       look: () => this.look(),
+      answer: (wishes, givenUp) => this.answer(run, wishes, givenUp),
       promote: (promotion) => this.promote(run, promotion),
     };
   }
@@ -119,6 +121,21 @@ export class ModelServer implements DatabaseServer {
       if (standby === null || !standby.isReady) throw new Error('the database system is starting up');
       return { nextXid: buffers.nextXid, replayed: standby.replayed };
     });
+  }
+
+  /** Takes no time, and draws no chance: a question changes nothing of what else happens. */
+  private answer(
+    run: ModelRun,
+    { resume }: { resume: boolean },
+    givenUp: AbortSignal,
+  ): Promise<StandbyAnswer> {
+    if (run.stillness !== 'moving' || !run.answers)
+      return new Promise((_resolve, reject) =>
+        givenUp.addEventListener('abort', () => reject(givenUp.reason as Error), { once: true }),
+      );
+    const isPaused = run.standby?.isPaused ?? false;
+    if (isPaused && resume) run.standby?.resume();
+    return Promise.resolve({ isPaused: isPaused && !resume, resumed: isPaused && resume });
   }
 
   private async promote(run: ModelRun, { timeline, fork, history }: Promotion): Promise<PrimaryDatabase> {

@@ -59,6 +59,8 @@ export class ModelStandby {
   /** What the directory has is replayed. */
   private isThrough = false;
   private replaying = false;
+  /** By `pg_wal_replay_pause`. */
+  isPaused = false;
   private promoting: (() => void) | null = null;
   private readonly readyAtMs: number;
 
@@ -188,7 +190,7 @@ export class ModelStandby {
   }
 
   private goOn(): void {
-    if (this.replaying || !this.isThrough) return;
+    if (this.replaying || !this.isThrough || (this.isPaused && this.promoting === null)) return;
     const message = this.unreplayed.shift();
     if (message === undefined) {
       this.promoting?.();
@@ -200,6 +202,11 @@ export class ModelStandby {
       this.replayMessage(message.at, message.bytes);
       this.goOn();
     });
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.goOn();
   }
 
   private replayMessage(at: Lsn, bytes: Buffer): void {

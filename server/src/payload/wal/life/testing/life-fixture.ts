@@ -11,6 +11,7 @@ import type { DirectoryRole, DirectoryState } from '../../../../ports/database-d
 import type {
   DatabaseServer,
   PrimaryDatabase,
+  StandbyAnswer,
   StandbyDatabase,
   StandbyHandlers,
   WalStream,
@@ -71,6 +72,9 @@ export class LifeFixture {
       this.isLetIn = isOpen;
     },
   };
+  /** What the standby answers to a question. */
+  answer: (wishes: { readonly resume: boolean }) => Promise<StandbyAnswer> = () =>
+    Promise.resolve({ isPaused: false, resumed: false });
   /** PostgreSQL has ended in order when this resolves. */
   endsInOrder: Promise<void> = Promise.resolve();
 
@@ -102,6 +106,7 @@ export class LifeFixture {
       onUp: () => undefined,
       onDown: () => undefined,
       onMayLead: () => undefined,
+      onReplayPaused: () => undefined,
       onVerify: () => undefined,
       onFolding: () => undefined,
       onLeadership: () => undefined,
@@ -191,6 +196,7 @@ export class LifeFixture {
       shut: () => undefined,
       open: () => undefined,
       look: () => Promise.reject(new Error('it lets nobody in')),
+      answer: (wishes) => this.answer(wishes),
       promote: () => Promise.reject(new Error('it cannot be promoted')),
     };
   }
