@@ -25,7 +25,7 @@ const listSql =
 /** As the snapshot of the session shows them, the oldest first. @throws Error of PostgreSQL */
 export async function listDatabases(client: Client): Promise<readonly ListedDatabase[]> {
   const { rows } = await client.query<Omit<ListedDatabase, 'name'>>(listSql);
-  return rows.map((row) => ({ ...row, name: textOf(row.bytes) }));
+  return rows.map((row) => Object.assign(row, { name: textOf(row.bytes) }));
 }
 
 /** For people. The same bytes are the same text everywhere, whatever their encoding. */
