@@ -118,9 +118,16 @@ describe('what is there', () => {
     }
   });
 
-  it('is an error, and nothing that may be replaced, when its state cannot be understood', async () => {
+  it.each(['', '{"version": 2}'])('is lost when its state is damaged: %j', async (text) => {
     await makeDatabase();
-    write(join(places.postgres, 'state.json'), '{"version": 2}');
+    write(join(places.postgres, 'state.json'), text);
+    const reason = expect.stringMatching(/state\.json (?:is no JSON|cannot be understood)/) as string;
+    expect(await directory.inspect()).toEqual({ kind: 'lost', reason });
+  });
+
+  it('is an error, and nothing that may be replaced, when another version wrote its state', async () => {
+    await makeDatabase();
+    write(join(places.postgres, 'state.json'), '{"version": 3}');
     await expect(directory.inspect()).rejects.toThrow(/state\.json cannot be understood/);
   });
 });

@@ -291,7 +291,7 @@ it('a PostgreSQL that cannot start says why', async () => {
   const instance = await openTestInstance(join(root, 'broken'), { settings: { shared_buffers: 'nonsense' } });
   const failure = await instance.start({ kind: 'primary' }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(LaunchError);
-  expect(failure).toMatchObject({ code: 'launchFailed' });
+  expect(failure).toMatchObject({ code: 'launchRefused' });
   expect((failure as Error).message).toContain('shared_buffers');
 });
 
