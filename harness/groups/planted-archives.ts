@@ -28,7 +28,7 @@ export const ofArchives: readonly PlantedBug[] = [
       },
     ],
     strain: { archives: true, only: ['the leader alone is cut off', 'PostgreSQL is killed'] },
-    seed: 279,
+    seed: 130,
     expected: /^the archive of .* differs from what is chosen/,
   },
 ];

@@ -84,7 +84,7 @@ export const ofLeaders: readonly PlantedBug[] = [
       },
     ],
     strain: { only: ['the leader is lost to one, and then to all'] },
-    seed: 23,
+    seed: 98,
     expected: /^OneLeaseHolder/,
   },
   {
