@@ -4,7 +4,7 @@
  * Responsible for: saying where, or that there is none. Databases of tests are made, copied and thrown away by the hundred, and what that costs on a disk, in time and in processors, is most of what
  * the tests with PostgreSQL cost. What has to do with disks (lost, torn or full ones) is simulated, or mounted, by the test that needs it; the nemesis and the benchmarks stay on the disk.
  */
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
 import { join } from 'node:path';
 
@@ -22,6 +22,8 @@ export function makeMemoryDirectory(): string | null {
     return null;
   // Short: sockets lie below it, whose paths have a hundred bytes.
   const directory = mkdtempSync(join(MEMORY, 'barista-'));
+  // Tests that run as root start PostgreSQL as another account, which has to pass through.
+  chmodSync(directory, 0o711);
   process.on('exit', () => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
