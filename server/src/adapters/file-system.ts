@@ -1,6 +1,6 @@
 /** What is asked of the file system in many places, and Node.js has no call for. */
 import { constants } from 'node:fs';
-import { access, open, rename } from 'node:fs/promises';
+import { access, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Makes durable what a file holds, or the names in a directory. */
@@ -13,9 +13,10 @@ export async function syncPath(path: string): Promise<void> {
   }
 }
 
-/** Replaces a file in one step: after a crash it holds the old text or the new one, whole. Only the owner may read it. */
+/** Replaces a file in one step: after a crash it holds the old text or the new one, whole. Only the owner may read it. Writes through no link that somebody has put beside it. */
 export async function writeDurably(path: string, text: string): Promise<void> {
-  const file = await open(`${path}.new`, 'w', 0o600);
+  await rm(`${path}.new`, { force: true });
+  const file = await open(`${path}.new`, 'wx', 0o600);
   try {
     await file.writeFile(text);
     await file.sync();

@@ -27,6 +27,22 @@ describe('what comes from several sources', () => {
     expect(all.size).toBe(0);
   });
 
+  it('is taken likewise of each source, however many others come', () => {
+    const all = filled('a1', 'a2', 'b1', 'b2');
+    const taken = [1, 2, 3, 4].map((round) => {
+      const next = all.takeNext();
+      all.add('b', `b${round + 2}`);
+      return next;
+    });
+    expect(taken).toEqual(['a2', 'b3', 'a1', 'b1']);
+  });
+
+  it('is let go of where it has gone', () => {
+    const all = filled('a1', 'a2', 'b1');
+    all.retain((one) => one === 'a2');
+    expect([all.size, all.takeNext(), all.takeNext()]).toEqual([1, 'a2', undefined]);
+  });
+
   it('makes room where there is most, and the oldest first', () => {
     const all = filled('a1', 'b1', 'b2', 'b3', 'c1');
     expect(all.oldestOfCrowd()).toBe('b1');

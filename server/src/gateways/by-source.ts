@@ -17,26 +17,31 @@ export function sourceOf(address: string): string {
   return `${groups.slice(0, 4).join(':')}::/64`;
 }
 
+/** What one source waits for: the oldest is first. */
+interface Line<T> {
+  list: T[];
+  isOldestNext: boolean;
+}
+
 export class BySource<T> {
-  /** In the order of their turns. No list is empty; within a list the oldest is first. */
-  private readonly sources = new Map<string, T[]>();
+  /** In the order of their turns. No list is empty. */
+  private readonly sources = new Map<string, Line<T>>();
   private counted = 0;
-  private isOldestNext = false;
 
   get size(): number {
     return this.counted;
   }
 
   add(source: string, one: T): void {
-    const list = this.sources.get(source);
-    if (list === undefined) this.sources.set(source, [one]);
-    else list.push(one);
+    const line = this.sources.get(source);
+    if (line === undefined) this.sources.set(source, { list: [one], isOldestNext: false });
+    else line.list.push(one);
     this.counted += 1;
   }
 
   /** Nothing happens if it is not there. */
   delete(source: string, one: T): void {
-    const list = this.sources.get(source);
+    const list = this.sources.get(source)?.list;
     const at = list?.lastIndexOf(one) ?? -1;
     if (list === undefined || at < 0) return;
     list.splice(at, 1);
@@ -44,25 +49,35 @@ export class BySource<T> {
     if (list.length === 0) this.sources.delete(source);
   }
 
+  /** Takes out all others. */
+  retain(keeps: (one: T) => boolean): void {
+    for (const [source, line] of this.sources) {
+      const kept = line.list.filter(keeps);
+      this.counted -= line.list.length - kept.length;
+      line.list = kept;
+      if (kept.length === 0) this.sources.delete(source);
+    }
+  }
+
   /** Takes out the next one of the source whose turn it is. */
   takeNext(): T | undefined {
     const [turn] = this.sources;
     if (turn === undefined) return undefined;
-    const [source, list] = turn;
-    const next = this.isOldestNext ? list.shift() : list.pop();
-    this.isOldestNext = !this.isOldestNext;
+    const [source, line] = turn;
+    const next = line.isOldestNext ? line.list.shift() : line.list.pop();
+    line.isOldestNext = !line.isOldestNext;
     this.counted -= 1;
     this.sources.delete(source);
-    if (list.length > 0) this.sources.set(source, list);
+    if (line.list.length > 0) this.sources.set(source, line);
     return next;
   }
 
   /** The oldest of the source that has most; `newcomer` is preferred where it has more than its share, which is quick to see. */
   oldestOfCrowd(newcomer?: string): T | undefined {
-    const own = newcomer === undefined ? undefined : this.sources.get(newcomer);
+    const own = newcomer === undefined ? undefined : this.sources.get(newcomer)?.list;
     if (own !== undefined && own.length * this.sources.size > this.counted) return own[0];
     let crowd: T[] = [];
-    for (const list of this.sources.values()) if (list.length > crowd.length) crowd = list;
+    for (const { list } of this.sources.values()) if (list.length > crowd.length) crowd = list;
     return crowd[0];
   }
 }

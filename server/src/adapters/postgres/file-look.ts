@@ -10,8 +10,9 @@ import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { FileFinding } from '../../ports/database-server.ts';
 import { damageIn, sqlStateOf } from './database-error.ts';
-import { inspectDataDirectory } from './inspect-data-directory.ts';
+import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
+import { type ListedDatabase, listDatabases } from './databases.ts';
 import { connectPg } from './pg-client.ts';
 import { failureOf } from './start-failure.ts';
 
@@ -22,27 +23,26 @@ export interface LookedAt {
 }
 
 const relationsMax = 500;
-/** Of each of these directories at least one file is there, and none is empty. */
+/** Of each of these directories at least one file is there, and none is empty. (Where the disk was full, the newest may end within a page.) */
 const statusDirectories = ['pg_xact', 'pg_multixact/offsets', 'pg_multixact/members'] as const;
 const statusFilesMax = 32;
-const statusPageBytes = 8_192;
 /** Errors of PostgreSQL's own; those of other classes come from settings, want of places or memory, or a conflict with the replay. */
 const ofPostgres = /^(?:XX|58)/;
+/** Of one statement of a look. */
+const statementMs = 30_000;
 
 /**
- * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. Of an index of PostgreSQL's own kinds (btree, hash, gist, gin, brin, spgist) the first page is never away, nor is all of a catalog without whose rows no session begins.
+ * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. No catalog is empty without whose rows no session begins. Any other file may be: that of an index while
+ * CREATE INDEX CONCURRENTLY waits for others, and for good if it fails then.
  */
 const relationsSql =
   ownSql(`SELECT c.oid::pg_catalog.int8::pg_catalog.text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
     (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::pg_catalog.text AS size,
-    c.relam = ANY ('{403,405,783,2742,3580,4000}'::pg_catalog.oid[]) OR c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
+    c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
       AND c.relnamespace = 11 AS "hasPages"
   FROM pg_catalog.pg_class c
   WHERE c.oid > $1::pg_catalog.text::pg_catalog.oid AND c.relkind = ANY ('{r,i,t,m,S}'::pg_catalog."char"[]) AND c.relpersistence = 'p'
   ORDER BY c.oid LIMIT ${relationsMax}`);
-const databasesSql =
-  ownSql(`SELECT oid::pg_catalog.int8::pg_catalog.text AS oid, datname AS name FROM pg_catalog.pg_database
-  WHERE datallowconn AND datconnlimit <> -2 ORDER BY oid`);
 
 interface Relation {
   readonly oid: string;
@@ -56,7 +56,7 @@ interface Relation {
 export class FileLook {
   private readonly place: LookedAt;
   /** Of this round, those that are not done. */
-  private databases: { readonly oid: string; readonly name: string }[] = [];
+  private databases: Pick<ListedDatabase, 'name' | 'bytes'>[] = [];
   private above = '0';
 
   constructor(place: LookedAt) {
@@ -82,15 +82,17 @@ export class FileLook {
     if (typeof found === 'object') return found.lost;
     for (const name of statusDirectories) {
       const path = join(dataDir, name);
-      const files = await readdir(path).catch(() => []);
+      const files = await readdir(path).catch((error: unknown) => {
+        if (!isAbsence(error)) throw error;
+        return [];
+      });
       if (files.length === 0) return `${path} holds no file`;
       for (const file of files.toSorted((a, b) => (a < b ? -1 : 1)).slice(-statusFilesMax)) {
         const size = await stat(join(path, file)).then(
           (facts) => facts.size,
           () => null,
         );
-        if (size !== null && (size === 0 || size % statusPageBytes !== 0))
-          return `${join(path, file)} has ${size} bytes, and no whole pages`;
+        if (size === 0) return `${join(path, file)} is empty`;
       }
     }
     return (await readdir(join(dataDir, 'pg_wal'))).some((name) => /^[0-9A-F]{24}$/.test(name))
@@ -99,9 +101,16 @@ export class FileLook {
   }
 
   private async relations(): Promise<FileFinding> {
-    const database = this.databases[0]?.name ?? 'postgres';
+    const { name: database, bytes } = this.databases[0] ?? {
+      name: 'postgres',
+      bytes: Buffer.from('postgres'),
+    };
     try {
-      const client = await connectPg({ socketDir: this.place.socketDir, database });
+      const client = await connectPg({
+        socketDir: this.place.socketDir,
+        database: bytes,
+        settings: { statement_timeout: String(statementMs) },
+      });
       try {
         return await this.part(client);
       } finally {
@@ -122,8 +131,8 @@ export class FileLook {
 
   private async part(client: Client): Promise<FileFinding> {
     if (this.databases.length === 0) {
-      const { rows } = await client.query<{ oid: string; name: string }>(databasesSql);
-      this.databases = rows;
+      const listed = await listDatabases(client);
+      this.databases = listed.filter(({ isOpen, isBroken }) => isOpen && !isBroken);
       this.above = '0';
       return { code: 'whole' };
     }

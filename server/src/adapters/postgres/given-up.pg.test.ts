@@ -84,7 +84,7 @@ it('a promotion that is given up does not close the feed of the next standby', a
   const { replayed, nextXid } = await fed.look();
   fed.standby.shut();
   const timeline = log.lead(replayed, { system: log.position.system, nextXid });
-  const held = hold('SELECT pg_walfile_name(pg_current_wal_insert_lsn()) AS name');
+  const held = hold('SELECT pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) AS name');
   const history = (number: Timeline): string => timelineFile(log.position, number);
   const promotion = fed.standby.promote({ timeline, fork: replayed, history }).then(
     () => 'a primary',

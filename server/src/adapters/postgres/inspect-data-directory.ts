@@ -52,6 +52,7 @@ function absent(error: unknown): null {
   throw error;
 }
 
-function isAbsence(error: unknown): boolean {
+/** The file, or a directory above it, is not there. */
+export function isAbsence(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }

@@ -66,7 +66,7 @@ it.each([
   'pg_stat_wal_receiver',
   'pg_promote(false)',
   'pg_is_in_recovery() AS recovers',
-  'pg_walfile_name(pg_current_wal_insert_lsn()) AS name',
+  'pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) AS name',
 ])('goes on in another session when its own has ended before it asks for %s', async (text) => {
   const ended = before(text, endOwnSession);
   expect((await promote()).timeline).toBe(2);

@@ -123,4 +123,6 @@ it('what a client raises with the SQLSTATE of damage is a refusal, what PostgreS
   expect(damageIn(reported('53100', 'could not extend file', 'md.c'))).toBeNull();
   expect(failureOf(reported('XX001', page, 'bufmgr.c')).code).toBe('databaseLost');
   expect(failureOf(new Error('connect ENOENT')).code).toBe('launchFailed');
+  const named = 'database "could not access status of transaction" does not exist';
+  expect(failureOf(reported('3D000', named, 'postinit.c')).code).toBe('launchFailed');
 });

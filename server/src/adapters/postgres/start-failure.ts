@@ -72,6 +72,8 @@ const fileStates = /^(?:58P01|58030|42809)$/;
 /** A crash of the process that replays the WAL, by itself (not from outside: SIGKILL is what the system sends for want of memory). */
 const crashed = /^startup process \(PID \d+\) was terminated by signal (?:4|6|7|8|10|11)\b/;
 const lineBytesMax = 4_096;
+/** No such database, role or object, a log-in refused, a state that does not fit: these messages quote names, which clients choose. */
+const quotesNames = /^(?:3D|28|42|55)/;
 
 export function observeStart(): StartObserver {
   let rest = '';
@@ -92,8 +94,8 @@ export function observeStart(): StartObserver {
     if (full.test(sqlState)) outOfSpace ??= message;
     if (level !== 'FATAL' && level !== 'PANIC') return;
     const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
-    if (corrupted.test(sqlState) || ofFiles || damaged.some((pattern) => pattern.test(message)))
-      lost ??= message;
+    const isNamed = !quotesNames.test(sqlState) && damaged.some((pattern) => pattern.test(message));
+    if (corrupted.test(sqlState) || ofFiles || isNamed) lost ??= message;
     else if (ofSettings.test(sqlState) || (ofLibraries.test(sqlState) && replaying === null))
       refused ??= message;
     else if (pid === replaying && !notOfFiles.test(sqlState)) givenUp ??= message;
@@ -134,6 +136,6 @@ export function failureOf(error: unknown): StartFailure {
   const lost =
     damageIn(error) !== null ||
     gone ||
-    (sqlState !== null && damaged.some((pattern) => pattern.test(reason)));
+    (sqlState !== null && !quotesNames.test(sqlState) && damaged.some((pattern) => pattern.test(reason)));
   return { code: lost ? 'databaseLost' : 'launchFailed', reason };
 }

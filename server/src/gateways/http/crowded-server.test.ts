@@ -49,6 +49,19 @@ describe('a server with many connections', () => {
     await eventually(() => expect(crowd.map(open)).toEqual([false, false, false, true, true, true]));
   });
 
+  it('forgets a connection that sent several requests at once', async () => {
+    const { port, asked } = await start(2);
+    const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+    const several = await come(port, request.repeat(3));
+    await eventually(() => expect(asked).toHaveLength(3));
+    for (const response of asked) response.end();
+    await once(several, 'data');
+    several.destroy();
+    const [first, second] = [await come(port), await come(port)];
+    const third = await come(port);
+    await eventually(() => expect([first, second, third].map(open)).toEqual([false, true, true]));
+  });
+
   it('ends none that waits for its answer, and the one first that has been idle for longest', async () => {
     const { port, asked } = await start(2);
     const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';

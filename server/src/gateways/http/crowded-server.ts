@@ -7,41 +7,51 @@ import { BySource, sourceOf } from '../by-source.ts';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
+interface Connection {
+  readonly socket: Socket;
+  readonly source: string;
+  /** Requests under way: a client may send several at once. */
+  open: number;
+}
+
 export function boundConnections(server: Server, connectionsMax: number): void {
   /** By address and port, as what is encrypted is another socket than what carries it. */
-  const all = new Map<string, Socket>();
+  const all = new Map<string, Connection>();
   /** Those of them that are asked for nothing, the one first that has been so for the longest time. */
-  const idle = new BySource<string>();
+  const idle = new BySource<Connection>();
 
   server.on('connection', (socket: Socket) => {
     const name = nameOf(socket);
     if (all.has(name)) return;
-    all.set(name, socket);
-    const source = sourceOfSocket(socket);
-    idle.add(source, name);
+    const source = sourceOf(socket.remoteAddress ?? '');
+    const connection = { socket, source, open: 0 };
+    all.set(name, connection);
+    idle.add(source, connection);
     socket.once('close', () => {
       all.delete(name);
-      idle.delete(source, name);
+      idle.delete(source, connection);
     });
     if (all.size <= connectionsMax) return;
     // The newest is in it.
-    const oldest = all.get(idle.oldestOfCrowd(source) ?? name) ?? socket;
-    idle.delete(sourceOfSocket(oldest), nameOf(oldest));
-    oldest.destroy();
+    const oldest = idle.oldestOfCrowd(source) ?? connection;
+    idle.delete(oldest.source, oldest);
+    oldest.socket.destroy();
   });
   server.on('request', ({ socket }, response) => {
     const name = nameOf(socket);
-    const source = sourceOfSocket(socket);
-    idle.delete(source, name);
+    const connection = all.get(name);
+    if (connection === undefined) return;
+    idle.delete(connection.source, connection);
+    connection.open += 1;
     response.once('close', () => {
-      if (all.has(name)) idle.add(source, name);
+      connection.open -= 1;
+      if (connection.open === 0 && all.get(name) === connection) idle.add(connection.source, connection);
     });
   });
-  server.on('upgrade', ({ socket }) => idle.delete(sourceOfSocket(socket), nameOf(socket)));
-}
-
-function sourceOfSocket({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string {
-  return sourceOf(remoteAddress ?? '');
+  server.on('upgrade', ({ socket }) => {
+    const connection = all.get(nameOf(socket));
+    if (connection !== undefined) idle.delete(connection.source, connection);
+  });
 }
 
 function nameOf({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {

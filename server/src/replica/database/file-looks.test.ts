@@ -18,7 +18,7 @@ function setUp() {
     },
     isUp: () => world.up,
     onDamage: ({ reason, isPresumed = false }) =>
-      told.push(`${isPresumed ? 'presumed' : 'damage'}: ${reason}`),
+      told.push(`${isPresumed ? 'presumed' : 'known'}: ${reason}`),
     onDoubt: (reason) => told.push(`doubt: ${reason}`),
     timers: {
       nowMs: () => world.nowMs,
@@ -51,7 +51,7 @@ describe('looks at the files of a database', () => {
     expect(world.looks).toBe(4);
     await after(5000, damaged('a'));
     expect(world.looks).toBe(5);
-    expect(await after(1000, damaged('a'))).toEqual(['doubt: a', 'damage: its files are damaged: a']);
+    expect(await after(1000, damaged('a'))).toEqual(['doubt: a', 'presumed: its files are damaged: a']);
   });
 
   it('tell nothing of what was dropped meanwhile', async () => {
@@ -61,12 +61,18 @@ describe('looks at the files of a database', () => {
     expect(await after(5000, { code: 'whole' })).toEqual(['doubt: null']);
   });
 
-  it('tell damage once, and again of another database', async () => {
+  it('tell damage once, and again of another database: the same ever more seldom', async () => {
     const { looks, after } = setUp();
     await after(10_000, damaged('a'));
     expect(await after(20_000, damaged('a'))).toEqual([]);
-    looks.renew();
-    expect(await after(10_000, damaged('a'))).toContain('damage: its files are damaged: a');
+    const toldOf = async (name: string, ms: number): Promise<boolean> => {
+      looks.renew();
+      return (await after(ms, damaged(name))).includes(`presumed: its files are damaged: ${name}`);
+    };
+    expect(await toldOf('a', 10_000)).toBe(false);
+    expect(await toldOf('a', 60_000)).toBe(true);
+    expect(await toldOf('a', 60_000)).toBe(false);
+    expect(await toldOf('b', 10_000)).toBe(true);
   });
 
   it('doubt a database that refuses sessions, and presume that it is damaged after 30 s', async () => {

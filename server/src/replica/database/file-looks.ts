@@ -2,7 +2,8 @@
  * Looks now and then whether the files of the running database are there, and it lets in sessions of this replica's own: a database that does not is not one to lead with.
  *
  * Responsible for: when it is looked, what is doubt, and what is damage. How it is looked is the adapter's business.
- * Invariants: damage is told once in the life of a database, and only if two looks in a row have found it; a session that is refused for another reason is damage only after `refusedMs`.
+ * Invariants: damage is told once in the life of a database, and only if two looks in a row have found it; a session that is refused for another reason is damage only after `refusedMs`. What a look finds is presumed:
+ * the database is given up only for another replica's copy. A copy that has the same fault is followed by the next one ever more seldom.
  */
 import type { Timers } from '../../ports/clock.ts';
 import type { Loss } from '../../ports/database-directory.ts';
@@ -21,6 +22,10 @@ export interface FileLooksOptions {
   readonly refusedMs: number;
 }
 
+/** Before the same damage is told again; twice as long each time. */
+const pauseMsMin = 60_000;
+const pauseMsMax = 30 * 60_000;
+
 export class FileLooks {
   private readonly options: FileLooksOptions;
   private busy = false;
@@ -30,6 +35,8 @@ export class FileLooks {
   /** Which database: what is heard of an earlier one is of no use. */
   private life = 0;
   private isTold = false;
+  /** What was told last, whatever has become of that database. */
+  private told: { readonly reason: string; readonly atMs: number; readonly times: number } | null = null;
 
   constructor(options: FileLooksOptions) {
     this.options = options;
@@ -82,11 +89,11 @@ export class FileLooks {
     if (!isSame) return;
     onDoubt(reason);
     if (code === 'refused' && nowMs - sinceMs < refusedMs) return;
+    const told = this.told?.reason === reason ? this.told : null;
+    const pauseMs = Math.min(pauseMsMax, pauseMsMin * 2 ** Math.min((told?.times ?? 1) - 1, 20));
+    if (told !== null && nowMs - told.atMs < pauseMs) return;
     this.isTold = true;
-    onDamage({
-      cause: 'databaseLost',
-      reason: `its files are damaged: ${reason}`,
-      ...(code === 'refused' ? { isPresumed: true } : {}),
-    });
+    this.told = { reason, atMs: nowMs, times: (told?.times ?? 0) + 1 };
+    onDamage({ cause: 'databaseLost', reason: `its files are damaged: ${reason}`, isPresumed: true });
   }
 }

@@ -13,6 +13,15 @@ export interface ReadableArchive {
   remove(): Promise<void>;
 }
 
+/** PostgreSQL renames the label when it begins to replay, and may be asked to replay again. */
+function labelIn(data: string): Promise<string> {
+  const path = join(data, labelFile);
+  return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+    return readFile(`${path}.old`, 'utf8');
+  });
+}
+
 /**
  * Where PostgreSQL has an account of its own, what is needed behind the backup in `directory`/data is copied (shared, where the file system can), and takes as much space as that WAL.
  * @throws LaunchError, the file system's error
@@ -28,7 +37,7 @@ export async function readableArchive(
   const remove = (): Promise<void> => rm(copied, { recursive: true, force: true });
   await remove();
   await mkdir(copied, { mode: 0o700 });
-  const from = segmentStart(readLabel(await readFile(join(directory, 'data', labelFile), 'utf8')).redo);
+  const from = segmentStart(readLabel(await labelIn(join(directory, 'data'))).redo);
   const segments = (await listSegments(archive)).filter(({ start }) => start >= from);
   const histories = (await readdir(archive)).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
   for (const name of [...segments.map((segment) => segment.name), ...histories]) {

@@ -44,7 +44,9 @@ export async function writeSettings(
   };
   for (const [name, text] of Object.entries(files)) {
     const path = join(data, name);
-    await writeFile(`${path}.new`, text, { mode: 0o600 });
+    await rm(`${path}.new`, { force: true });
+    // Never through a link that somebody has put there.
+    await writeFile(`${path}.new`, text, { mode: 0o600, flag: 'wx' });
     await handOver(user, `${path}.new`);
     await rename(`${path}.new`, path);
   }

@@ -21,8 +21,8 @@ const tagCharsMax = 64;
 
 /** Waiting for others that make the same. */
 const lockTimeoutMs = 5_000;
-/** How often it is looked whether a transaction of the same name has ended. */
-const pollSeconds = 0.02;
+/** Between two looks whether a transaction of the same name has ended: the first ones, and twice the time after each. A look goes through all locks. */
+const pollSeconds = { min: 0.02, max: 1 };
 
 /** To be raised with every change of what is below. */
 const version = 'barista requests 4';
@@ -49,18 +49,19 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
 $body$;
 
 -- Marks the name as in use until the transaction ends; waits for a transaction of the same role that has it. Every client can take every advisory lock, so one that a session of another role
--- holds is passed over: the table's unique index alone makes a name take effect once, whoever holds what. Obeys lock_timeout. Clients may not call it.
+-- or a prepared transaction holds is passed over: the table's unique index alone makes a name take effect once, whoever holds what. Obeys lock_timeout. Clients may not call it.
 CREATE OR REPLACE FUNCTION pg_barista.await_name(key bigint) RETURNS pg_catalog.void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   since timestamptz := clock_timestamp();
   patience bigint;
+  pause float8 := ${pollSeconds.min};
 BEGIN
   WHILE NOT pg_try_advisory_xact_lock(key) LOOP
     PERFORM pg_stat_clear_snapshot();
     IF NOT EXISTS (
       SELECT FROM pg_lock_status() held CROSS JOIN LATERAL pg_stat_get_activity(held.pid) holder
-      WHERE held.locktype = 'advisory' AND held.objsubid = 1 AND held.granted
+      WHERE held.locktype = 'advisory' AND held.objsubid = 1 AND held.granted AND held.pid IS NOT NULL
         AND held.classid = ((key >> 32) & 4294967295)::oid AND held.objid = (key & 4294967295)::oid
         AND held.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
         AND holder.usesysid = (SELECT a.oid FROM pg_authid a WHERE a.rolname = session_user)
@@ -73,7 +74,8 @@ BEGIN
     IF patience > 0 AND clock_timestamp() > since + patience * interval '1 millisecond' THEN
       RAISE EXCEPTION 'canceling statement due to lock timeout' USING ERRCODE = '55P03';
     END IF;
-    PERFORM pg_sleep(${pollSeconds});
+    PERFORM pg_sleep(pause);
+    pause := least(2 * pause, ${pollSeconds.max});
   END LOOP;
 END $body$;
 REVOKE ALL ON FUNCTION pg_barista.await_name FROM PUBLIC;
@@ -98,7 +100,7 @@ BEGIN
 END $body$;
 
 -- Just before the transaction is committed. Every transaction takes its name that is not READ ONLY: that it has no id yet does not say that it changes nothing, for ids are given inside COMMIT,
--- and effects can be elsewhere. The name is used up by the commit.
+-- and effects can be elsewhere. One that has written and is READ ONLY since fails here. The name is used up by the commit.
 CREATE OR REPLACE FUNCTION pg_barista.claim_request(told pg_catalog.text) RETURNS pg_catalog.text
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
@@ -106,7 +108,7 @@ DECLARE
   earlier pg_barista.request;
 BEGIN
   IF request = '' THEN RETURN 'none'; END IF;
-  IF current_setting('transaction_read_only') = 'on' THEN RETURN pg_barista.describe_request('unused', request); END IF;
+  IF current_setting('transaction_read_only') = 'on' AND pg_current_xact_id_if_assigned() IS NULL THEN RETURN pg_barista.describe_request('unused', request); END IF;
   IF char_length(request) > ${requestIdCharsMax} THEN
     RAISE EXCEPTION 'barista.request_id is longer than ${requestIdCharsMax} characters' USING ERRCODE = '22023', HINT = 'Use a UUID, for example.';
   END IF;

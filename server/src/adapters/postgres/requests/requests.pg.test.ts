@@ -248,6 +248,24 @@ describe('a name that is asked for', () => {
     await second.end();
   });
 
+  it('is not blocked by an advisory lock that a prepared transaction of another role holds', async () => {
+    const hostile = await connectAs('other');
+    await hostile.query(`BEGIN; ${lock.replace('advisory_lock', 'advisory_xact_lock')}`);
+    await hostile.query("PREPARE TRANSACTION 'hostile'");
+    await barista.query(`SET statement_timeout = '10s'; ${begin}`);
+    await barista.query('ROLLBACK; RESET statement_timeout');
+    await hostile.query("ROLLBACK PREPARED 'hostile'");
+    await hostile.end();
+  });
+
+  it('is not left unused by a transaction that has written, and is READ ONLY since', async () => {
+    await barista.query(`${begin.replaceAll('n3', 'n4')}`);
+    await barista.query('INSERT INTO public.t VALUES (1)');
+    await barista.query('SET TRANSACTION READ ONLY');
+    expect(await codeOf(barista.query("SELECT pg_barista.claim_request('INSERT 0 1')"))).toBe('25006');
+    await barista.query('ROLLBACK');
+  });
+
   it('waits for a transaction of the same role and name, and fails once that has committed', async () => {
     const again = await connectAs('barista');
     await barista.query(begin);

@@ -29,8 +29,8 @@ export interface StatementDatabaseOptions {
 
 /** Whether any sequence was ever drawn from: of one that was not there is no last value. */
 const drawnFromSql =
-  ownSql(`SELECT EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.relkind = 'S' AND c.relpersistence = 'p'
-  AND pg_catalog.pg_sequence_last_value(c.oid::pg_catalog.regclass) IS NOT NULL) AS is`);
+  ownSql(`SELECT EXISTS (SELECT FROM pg_catalog.pg_sequence s JOIN pg_catalog.pg_class c ON c.oid = s.seqrelid
+  WHERE CASE WHEN c.relpersistence = 'p' THEN pg_catalog.pg_sequence_last_value(s.seqrelid::pg_catalog.regclass) IS NOT NULL ELSE false END) AS is`);
 
 /** @throws whatever `pg` throws when PostgreSQL is away */
 export async function openStatementDatabase(options: StatementDatabaseOptions): Promise<StatementDatabase> {

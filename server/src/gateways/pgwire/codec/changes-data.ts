@@ -17,7 +17,8 @@ export function readsData(bytes: Buffer, from: number, to: number): boolean {
 }
 
 /** What PostgreSQL lets a transaction do that may not write: to tell or end others, or to act in another database. What hides in functions of the client's is not seen. */
-const beside = /notify|dblink|pg_(?:cancel|terminate)_backend|pg_reload_conf|pg_switch_wal|lo_export/i;
+const beside =
+  /notify|dblink|pg_(?:cancel|terminate)_backend|pg_reload_conf|pg_switch_wal|lo_export|pg_logical_|pg_create_|pg_drop_|pg_replication_|pg_rotate_logfile|pg_stat_reset/i;
 
 export function actsBeside(bytes: Buffer, from: number, to: number): boolean {
   return beside.test(bytes.toString('latin1', from, to));

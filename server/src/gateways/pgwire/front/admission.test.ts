@@ -97,10 +97,10 @@ describe('connections', () => {
     const fourth = prove(d);
     expect(await isSettled(third)).toBe(false);
     a.becomeClient();
-    expect(await third).toBeNull();
-    expect(await isSettled(fourth)).toBe(false);
-    b.closed();
     expect(await fourth).toBeNull();
+    expect(await isSettled(third)).toBe(false);
+    b.closed();
+    expect(await third).toBeNull();
   });
 
   it('whose session is slow to begin make room when others wait', async () => {

@@ -63,8 +63,9 @@ export class Admission {
   private readonly limits: AdmissionLimits;
   private readonly opening = new BySource<Place>();
   private readonly proving = new BySource<Place>();
-  private readonly queued = new Set<Place>();
+  private readonly queued = new BySource<Place>();
   private readonly entering = new Set<Place>();
+  /** Of clients, and of those that have proved who they are and are to become some. */
   private readonly roles = new Map<string, number>();
   private readonly addresses = new Map<string, number>();
   private callLater: NodeJS.Timeout | null = null;
@@ -134,8 +135,11 @@ export class Admission {
       this.leave(place);
       return Promise.resolve(full);
     }
+    if (this.queued.size >= this.limits.provingMax)
+      this.expire(this.queued.oldestOfCrowd(place.source), errors.tooManyLogins);
     this.stand(place, 'queued');
-    this.queued.add(place);
+    this.queued.add(place.source, place);
+    this.countProven(place, 1);
     this.limitTime(place, this.limits.authenticationTimeoutMs);
     return new Promise((resolve) => {
       place.proceed = resolve;
@@ -147,10 +151,10 @@ export class Admission {
   private callNext(): void {
     const { enteringMax, slowEntryMs } = this.limits;
     const slow: Place[] = [];
-    for (const place of this.queued) {
+    while (this.queued.size > 0) {
       const [oldest] = this.entering;
       if (this.entering.size >= enteringMax && !this.makesRoom(oldest, slowEntryMs, slow)) break;
-      this.queued.delete(place);
+      const place = this.queued.takeNext()!;
       this.stand(place, 'entering');
       this.entering.add(place);
       place.proceed?.(null);
@@ -187,8 +191,7 @@ export class Admission {
     }
     place.stage = 'client';
     this.clients += 1;
-    count(this.roles, place.applicant.role, 1);
-    count(this.addresses, place.applicant.address, 1);
+    this.countProven(place, 1);
     this.callNext();
     return null;
   }
@@ -224,15 +227,17 @@ export class Admission {
   private leaveStage(place: Place): void {
     if (place.timer !== null) clearTimeout(place.timer);
     place.timer = null;
-    if (place.stage === 'client') {
-      this.clients -= 1;
-      count(this.roles, place.applicant.role, -1);
-      count(this.addresses, place.applicant.address, -1);
-    }
     const { stage } = place;
-    if (stage === 'opening' || stage === 'proving') this[stage].delete(place.source, place);
-    this.queued.delete(place);
+    if (stage === 'client') this.clients -= 1;
+    if (stage === 'client' || stage === 'queued' || stage === 'entering') this.countProven(place, -1);
+    if (stage === 'opening' || stage === 'proving' || stage === 'queued')
+      this[stage].delete(place.source, place);
     this.entering.delete(place);
+  }
+
+  private countProven({ applicant }: Place, more: number): void {
+    count(this.roles, applicant.role, more);
+    count(this.addresses, applicant.address, more);
   }
 
   private limitTime(place: Place, timeoutMs: number): void {

@@ -12,7 +12,18 @@ it('sources take turns, and a newcomer does not wait for all of its own', async 
     );
   }
   await expect.poll(() => begun.length).toBe(4);
-  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
+  expect(begun).toEqual(['a1', 'a3', 'b1', 'a2']);
+});
+
+it('clients that have gone do not pile up', () => {
+  const pace = new Pace({ burst: 1, everyMs: 60_000 });
+  for (let client = 0; client < 20_000; client++)
+    pace.turn(
+      'a',
+      () => {},
+      () => true,
+    );
+  expect(pace.waitingCount).toBeLessThan(2_000);
 });
 
 it('a first few begin at once, the others one after the other in their order, and nobody who has gone', async () => {

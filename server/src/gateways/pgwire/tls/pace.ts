@@ -16,6 +16,8 @@ interface Waiting {
   readonly isGone: () => boolean;
 }
 
+const sweepMin = 1000;
+
 export class Pace {
   private readonly options: PaceOptions;
   private readonly waiting = new BySource<Waiting>();
@@ -23,15 +25,26 @@ export class Pace {
   private allowed: number;
   private countedAtMs = performance.now();
   private timer: NodeJS.Timeout | null = null;
+  /** With so many waiting, those that have gone are let go of. */
+  private sweepAt = sweepMin;
 
   constructor(options: PaceOptions) {
     this.options = options;
     this.allowed = options.burst;
   }
 
+  /** How many wait, some of which may have gone. */
+  get waitingCount(): number {
+    return this.waiting.size;
+  }
+
   /** Calls `begin` at once or later; not at all if it `isGone` by then. */
   turn(source: string, begin: () => void, isGone: () => boolean): void {
     this.waiting.add(source, { begin, isGone });
+    if (this.waiting.size >= this.sweepAt) {
+      this.waiting.retain((one) => !one.isGone());
+      this.sweepAt = Math.max(sweepMin, 2 * this.waiting.size);
+    }
     this.goOn();
   }
 

@@ -152,7 +152,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     }
     const hangs = progress.hasReported ? null : await running.standstill.look();
     if (hangs !== null) return endHung(context, hangs);
-    const unfit = isUp ? null : standsUnfit(context, running);
+    const unfit = isUp || context.hasNoBetter ? null : standsUnfit(context, running);
     if (unfit !== null) return endUnfit(context, unfit);
     await puzzle(running, options.timers.nowMs());
     context.advance(progress.appliedSlot);

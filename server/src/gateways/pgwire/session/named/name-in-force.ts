@@ -19,8 +19,12 @@ const setting = new RegExp(
 );
 const statementsMax = 1000;
 
-/** True only if nothing in the text does anything else. A text with comments counts as one that does. */
+/** Comments, escapes, quoted names and strings between dollars: where a string ends is not plain to see then. A parameter such as $1 is none of these. */
+const notPlain = /--|\/\*|[\\"]|\$(?!\d)/;
+
+/** True only if nothing in the text does anything else. A text that is not plain counts as one that does. */
 function onlySets(text: string): boolean {
+  if (notPlain.test(text)) return false;
   const bare = text.replaceAll(/'[^']*'/g, '').trim();
   return bare.split(';').every((statement) => setting.test(statement.trim()));
 }
