@@ -30,7 +30,7 @@ const seed = Number(process.env['BARISTA_SEED'] ?? Math.floor(Math.random() * 1e
 /** What the leader's process may hold more than before all attacks, garbage that is not collected yet included. */
 const grownMibMax = 150;
 /** Of the gateway: connections that have not said what they want (docs/security.md). */
-const openingMax = 1000;
+const openingMax = 2000;
 
 let cluster: LocalCluster;
 let leader: ReplicaStatus;

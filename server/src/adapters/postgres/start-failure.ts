@@ -72,8 +72,10 @@ const fileStates = /^(?:58P01|58030|42809)$/;
 /** A crash of the process that replays the WAL, by itself (not from outside: SIGKILL is what the system sends for want of memory). */
 const crashed = /^startup process \(PID \d+\) was terminated by signal (?:4|6|7|8|10|11)\b/;
 const lineBytesMax = 4_096;
-/** No such database, role or object, a log-in refused, a state that does not fit: these messages quote names, which clients choose. */
-const quotesNames = /^(?:3D|28|42|55)/;
+/** No such database, role or object, a log-in refused: these messages quote names, which clients choose. */
+const quotesNames = /^(?:3D|28|42)/;
+/** A database that lets nobody in. Of a start the same SQLSTATE tells of files. */
+const quotesNamesToSessions = /^55/;
 
 export function observeStart(): StartObserver {
   let rest = '';
@@ -136,6 +138,9 @@ export function failureOf(error: unknown): StartFailure {
   const lost =
     damageIn(error) !== null ||
     gone ||
-    (sqlState !== null && !quotesNames.test(sqlState) && damaged.some((pattern) => pattern.test(reason)));
+    (sqlState !== null &&
+      !quotesNames.test(sqlState) &&
+      !quotesNamesToSessions.test(sqlState) &&
+      damaged.some((pattern) => pattern.test(reason)));
   return { code: lost ? 'databaseLost' : 'launchFailed', reason };
 }

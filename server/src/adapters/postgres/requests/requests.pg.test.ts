@@ -252,14 +252,14 @@ describe('a name that is asked for', () => {
     const hostile = await connectAs('other');
     await hostile.query(`BEGIN; ${lock.replace('advisory_lock', 'advisory_xact_lock')}`);
     await hostile.query("PREPARE TRANSACTION 'hostile'");
-    await barista.query(`SET statement_timeout = '10s'; ${begin}`);
+    expect(await codeOf(barista.query(`SET statement_timeout = '10s'; ${begin}`))).toBeUndefined();
     await barista.query('ROLLBACK; RESET statement_timeout');
     await hostile.query("ROLLBACK PREPARED 'hostile'");
     await hostile.end();
   });
 
   it('is not left unused by a transaction that has written, and is READ ONLY since', async () => {
-    await barista.query(`${begin.replaceAll('n3', 'n4')}`);
+    await barista.query(begin.replaceAll('n3', 'n4'));
     await barista.query('INSERT INTO public.t VALUES (1)');
     await barista.query('SET TRANSACTION READ ONLY');
     expect(await codeOf(barista.query("SELECT pg_barista.claim_request('INSERT 0 1')"))).toBe('25006');
