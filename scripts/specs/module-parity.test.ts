@@ -1,4 +1,4 @@
-/** Lease.tla, FollowerReads.tla, Paxos.tla, PrimaryCopies.tla and StatementApply.tla, the code and the events that it tells, side by side in the README: what is in one is in all. */
+/** Lease.tla, FollowerReads.tla, Paxos.tla, PrimaryCopies.tla, StatementApply.tla and RequestOutcomes.tla, the code and the events that it tells, side by side in the README: what is in one is in all. */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -47,7 +47,7 @@ function eventNames(source: string, type: string): readonly string[] {
   );
 }
 
-describe.each(['Lease', 'FollowerReads', 'Paxos', 'PrimaryCopies', 'StatementApply'])(
+describe.each(['Lease', 'FollowerReads', 'Paxos', 'PrimaryCopies', 'StatementApply', 'RequestOutcomes'])(
   'specs/%s.tla and the code',
   (module) => {
     const rows = rowsOf(module);
