@@ -8,7 +8,7 @@ import { leaseMutants } from './lease-mutants.ts';
 import { judgeLeaseRuns, leaseRunOf, type LeaseOutcome } from './lease-trace.ts';
 
 /** What happens in a run changes with the code; in some of so many there is something for every alteration. */
-const SEEDS = [2, 4, 1, 3, 5, 6];
+const SEEDS = [4, 1, 3, 5, 6, 7];
 
 interface Judged {
   readonly name: string;

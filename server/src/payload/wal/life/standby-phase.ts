@@ -220,8 +220,9 @@ async function endHung({ options }: LifeContext, reason: string): Promise<never>
 function standsUnfit({ options }: LifeContext, { progress }: RunningStandby): string | null {
   const { hasReported, isConsistent, replayed } = progress;
   if (!hasReported || isConsistent) return null;
-  if (progress.unchangedForMs(options.timers.nowMs()) < unfitMs) return null;
-  return `PostgreSQL has replayed nothing beyond ${formatLsn(replayed)} for ${unfitMs} ms, which is less than its directory holds`;
+  const patienceMs = Math.max(unfitMs, options.timings.patienceMs);
+  if (progress.unchangedForMs(options.timers.nowMs()) < patienceMs) return null;
+  return `PostgreSQL has replayed nothing beyond ${formatLsn(replayed)} for ${patienceMs} ms, which is less than its directory holds`;
 }
 
 async function endUnfit({ options }: LifeContext, reason: string): Promise<Next> {
