@@ -305,7 +305,6 @@ export interface VerifyResult {
   readonly advice: readonly string[];
 }
 
-/** `to` null: to whoever is readiest. `transactionMs`: how long open transactions have to end before they are cut off. */
 /** What transactions at a replica's PostgreSQL hold of what all sessions share. */
 export interface HeldResources {
   /** Entries of the shared lock table. `max`: what PostgreSQL has room for, at least. `holders`: the sessions that hold most. */
@@ -339,6 +338,7 @@ export interface SessionEndAnswer {
   readonly pid: number;
 }
 
+/** `to` null: to whoever is readiest. `transactionMs`: how long open transactions have to end before they are cut off. */
 export interface LeaderTransferRequest {
   readonly to: ReplicaId | null;
   readonly transactionMs: number;

@@ -146,6 +146,29 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
     })
     .nullable(),
   clients: count,
+  held: z
+    .strictObject({
+      locks: z.strictObject({
+        held: count,
+        max: count,
+        holders: z.array(
+          z.strictObject({
+            pid: count.nullable(),
+            locks: count,
+            role: z.string().exactOptional(),
+            database: z.string().exactOptional(),
+            address: z.string().exactOptional(),
+          }),
+        ),
+      }),
+      prepared: z.strictObject({
+        count,
+        max: count,
+        oldest: z.strictObject({ gid: z.string(), ageMs: count, xids: count }).nullable(),
+      }),
+    })
+    .nullable()
+    .exactOptional(),
   log: z.strictObject({ bytes: count, segments: count, purgedTo: slot }),
   peers: z.array(z.strictObject({ id, connected: z.boolean(), version: count.nullable() })),
   faults: z.array(linkFault),
