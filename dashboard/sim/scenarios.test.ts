@@ -96,7 +96,8 @@ describe('the answer is the run’s', { timeout: 60_000 }, () => {
 
   it('an entry with two votes of five is kept or dropped, as the promises come', async () => {
     const choices = new Set<string | null>();
-    for (const seed of [1, 4]) {
+    // Which seeds bring which answer changes with the code.
+    for (let seed = 1; seed <= 12 && choices.size < 2; seed++) {
       const { play } = await run('middle-of-agreement', seed, 5);
       const choice = play.stage.kind === 'answered' ? play.stage.answer.choice : null;
       expect(choice).toBe(borneOut['middle-of-agreement']!(play));

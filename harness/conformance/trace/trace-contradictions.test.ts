@@ -9,7 +9,7 @@ import { orderTrace, type ConsensusEvent } from './read-trace.ts';
 /** With wiped logs, copied databases and changes of the members. */
 const events = await recordGroup(22, 'losses');
 /** With ballots that are rejected, which few runs have. */
-const rejecting = await recordGroup(4, 'losses');
+const rejecting = await recordGroup(41, 'losses');
 const consensusOf = (run: readonly TraceEvent[]): ConsensusEvent[] =>
   run.filter((event) => event.layer === 'consensus');
 const consensus = consensusOf(events);
