@@ -117,6 +117,26 @@ interface Result {
 
 const memoryDirectory = makeMemoryDirectory();
 
+/** The longest step takes some 20 minutes on two idle cores. One that hangs is stopped and named, so that the others are still told of. */
+const STEP_LIMIT_MINUTES = 45;
+/** The leaders of the process groups of steps under way. */
+const underWay = new Set<number>();
+
+function kill(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    underWay.forEach(kill);
+    process.exit(1);
+  });
+}
+
 function run(step: Step): Promise<Result> {
   const started = Date.now();
   console.log(`▸ ${step.name}: ${step.command}`);
@@ -129,13 +149,24 @@ function run(step: Step): Promise<Result> {
     const child = spawn(program, [...args, '-c', command], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       env,
+      detached: true,
     });
+    const leader = child.pid ?? 0;
+    underWay.add(leader);
     const output: Buffer[] = [];
+    const limit = setTimeout(() => {
+      output.push(Buffer.from(`\nFAIL ${step.name}: stopped after ${STEP_LIMIT_MINUTES} minutes\n`));
+      kill(leader);
+      // Programs that it has left behind may hold the other ends.
+      child.stdio.forEach((stream) => stream?.destroy());
+    }, STEP_LIMIT_MINUTES * 60_000);
     const times: Buffer[] = [];
     child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
     child.stderr?.on('data', (chunk: Buffer) => output.push(chunk));
     child.stdio[3]?.on('data', (chunk: Buffer) => times.push(chunk));
     child.on('close', (code) => {
+      clearTimeout(limit);
+      underWay.delete(leader);
       const seconds = (Date.now() - started) / 1000;
       const cpuSeconds = cpuSecondsIn(Buffer.concat(times).toString());
       const passed = code === 0;

@@ -17,7 +17,7 @@ import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
 import { pgTool, psql } from '../cluster/pg-tools.ts';
 import { changeLeader } from './change-leader.ts';
 import { clientPrograms } from './client-program.ts';
-import { installedPostgres } from './installed-postgres.ts';
+import { installedPostgres } from '../../server/src/adapters/postgres/testing/installed-postgres.ts';
 import { startPgBouncer } from './pgbouncer.ts';
 import { runProgram } from './run-program.ts';
 

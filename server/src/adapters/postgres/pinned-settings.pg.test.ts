@@ -6,6 +6,7 @@ import { openCopySession } from './digest/copy-session.ts';
 import { openReadingSession } from './digest/reading-session.ts';
 import { connectPg } from './pg-client.ts';
 import { pinnedSettings } from './pinned-settings.ts';
+import { installedPostgres } from './testing/installed-postgres.ts';
 import { testBinaries } from './testing/test-instance.ts';
 
 /** What is neither pinned nor able to do harm, by the reason. Of settings that PostgreSQL 18 has. */
@@ -165,4 +166,19 @@ it('a session begins in a database of any encoding', async () => {
   const { rows } = await client.query("SELECT pg_catalog.current_setting('server_encoding') AS encoding");
   await client.end();
   expect(rows).toEqual([{ encoding: 'MULE_INTERNAL' }]);
+});
+
+it('a session begins on the PostgreSQL that is installed, whose version knows other settings', async (context) => {
+  const pgBin = await installedPostgres();
+  if (pgBin === null) return context.skip('no PostgreSQL is installed');
+  const older = await makeBarePostgres({ pgBin });
+  await older.start();
+  try {
+    const client = await connectPg({ socketDir: older.socketDir, database: 'postgres' });
+    const { rows } = await client.query('SHOW jit');
+    await client.end();
+    expect(rows).toEqual([{ jit: 'off' }]);
+  } finally {
+    await older.remove();
+  }
 });

@@ -59,7 +59,6 @@ const always: Readonly<Record<string, string>> = {
   default_toast_compression: 'pglz',
   password_encryption: 'scram-sha-256',
   // What is read, and in which order.
-  debug_parallel_query: 'off',
   gin_fuzzy_search_limit: '0',
   ignore_system_indexes: 'off',
   ignore_checksum_failure: 'off',
@@ -70,10 +69,18 @@ const always: Readonly<Record<string, string>> = {
   'citus.enable_ddl_propagation': 'off',
 };
 
-/** By the version that has brought them. */
-const since: readonly (readonly [majorVersion: number, settings: Readonly<Record<string, string>>])[] = [
-  [16, { createrole_self_grant: '' }],
-  [17, { transaction_timeout: '0', event_triggers: 'off' }],
+interface Era {
+  /** Major versions, both inclusive. */
+  readonly first: number;
+  readonly last: number;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** What some versions do not know. */
+const eras: readonly Era[] = [
+  { first: 15, last: 15, settings: { force_parallel_mode: 'off' } },
+  { first: 16, last: Infinity, settings: { debug_parallel_query: 'off', createrole_self_grant: '' } },
+  { first: 17, last: Infinity, settings: { transaction_timeout: '0', event_triggers: 'off' } },
 ];
 
 /** For reading what clients have made, in the order in which it lies. */
@@ -91,6 +98,8 @@ export const settingsVersions: readonly number[] = [17, 16, 15];
 
 /** What a server of this version is told. */
 export function pinnedSettings(majorVersion: number): Readonly<Record<string, string>> {
-  const known = since.filter(([version]) => version <= majorVersion).map(([, settings]) => settings);
+  const known = eras
+    .filter(({ first, last }) => first <= majorVersion && majorVersion <= last)
+    .map(({ settings }) => settings);
   return Object.assign({}, always, ...known) as Record<string, string>;
 }
