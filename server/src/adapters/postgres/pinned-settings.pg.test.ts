@@ -170,10 +170,10 @@ it('a session begins in a database of any encoding', async () => {
 
 it('a session begins on the PostgreSQL that is installed, whose version knows other settings', async (context) => {
   const pgBin = await installedPostgres();
-  if (pgBin === null) return context.skip('no PostgreSQL is installed');
-  const older = await makeBarePostgres({ pgBin });
-  await older.start();
+  context.skip(pgBin === null, 'no PostgreSQL is installed');
+  const older = await makeBarePostgres(pgBin === null ? {} : { pgBin });
   try {
+    await older.start();
     const client = await connectPg({ socketDir: older.socketDir, database: 'postgres' });
     const { rows } = await client.query('SHOW jit');
     await client.end();
