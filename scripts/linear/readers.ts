@@ -16,11 +16,7 @@ import * as mentions from '../../server/src/gateways/pgwire/codec/mentions.ts';
 import * as consistency from '../../server/src/gateways/pgwire/codec/read-consistency.ts';
 import * as single from '../../server/src/gateways/pgwire/codec/single-statement.ts';
 import { startupSetting, startupSettings } from '../../server/src/gateways/pgwire/codec/startup-options.ts';
-import {
-  readFirstPacket,
-  startupBytesMax,
-  type StartupMessage,
-} from '../../server/src/gateways/pgwire/codec/startup.ts';
+import { readFirstPacket, startupBytesMax } from '../../server/src/gateways/pgwire/codec/startup.ts';
 import * as scram from '../../server/src/gateways/pgwire/login/scram/scram-messages.ts';
 import { readScramSecret } from '../../server/src/gateways/pgwire/login/scram/scram-secret.ts';
 import { ClientInput } from '../../server/src/gateways/pgwire/session/client-input.ts';
@@ -48,96 +44,22 @@ import { statementsOf } from '../../server/src/payload/statements/text-statement
 import { BindParameters } from '../../server/src/pgwire/bind-parameters.ts';
 import { readErrorFields } from '../../server/src/pgwire/backend-messages.ts';
 import { withoutComments } from '../../server/src/pgwire/comments.ts';
-import { FrameSplitter } from '../../server/src/pgwire/frame-splitter.ts';
 import * as send from '../../server/src/pgwire/frontend-messages.ts';
 import { rulesAfter, usualRules } from '../../server/src/pgwire/text-rules.ts';
 import { shapeOf } from '../../server/src/pgwire/text-shape.ts';
 import { nearest } from '../../server/src/shapes/unknown-key.ts';
 import { withoutPasswords } from '../../server/src/demo/without-passwords.ts';
-
-/** As a socket brings it. */
-const chunkBytes = 65_536;
-const frameBytesMax = 2 ** 30;
-
-type Feed = (bytes: Buffer) => void;
-
-/** Of a function that takes a string of latin1. */
-function text(read: (text: string) => unknown): Feed {
-  return (bytes) => void read(bytes.toString('latin1'));
-}
-
-function* chunksOf(bytes: Buffer): Generator<Buffer> {
-  for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
-}
-
-/** All messages of the stream in which a client may send the text: as SQL, as a name, as a parameter, and as the stream itself. */
-function* streamsOf(bytes: Buffer): Generator<Buffer> {
-  const value = bytes.toString('latin1').replaceAll('\0', '');
-  if (bytes.length > 2 * chunkBytes) {
-    const said = send.query('SELECT set_config($1, $2, false)');
-    yield Buffer.concat([
-      said,
-      send.query(value),
-      send.bind({ portal: '', statement: '', parameters: [bytes] }),
-    ]);
-    return;
-  }
-  const small = value.slice(0, 4);
-  yield Buffer.concat([
-    send.query(`SELECT set_config($1, $2, false); ${small}`),
-    send.query(value),
-    send.parse('', value),
-    send.parse(value, small),
-    send.bind({ portal: value, statement: '', parameters: [bytes, value] }),
-    send.describePortal(value),
-    send.execute(value),
-    send.closeStatement(value),
-    send.sync,
-  ]);
-  yield many(send.parse(small, small), bytes.length);
-  yield many(send.bind({ portal: '', statement: small, parameters: [small] }), bytes.length);
-  yield many(Buffer.concat([send.describePortal(''), send.execute('')]), bytes.length);
-  yield many(Buffer.from('Q\0\0\0\x05;', 'latin1'), bytes.length);
-  yield bytes;
-}
-
-function many(message: Buffer, bytes: number): Buffer {
-  return Buffer.concat(Array.from({ length: Math.ceil(bytes / message.length) }, () => message));
-}
-
-/** Feeds it to what reads messages. What is no protocol is refused. */
-function stream(make: () => (chunk: Buffer) => unknown): Feed {
-  return (bytes) => {
-    for (const each of streamsOf(bytes)) {
-      const read = make();
-      refused(() => {
-        for (const chunk of chunksOf(each)) read(chunk);
-      });
-    }
-  };
-}
-
-/** It may say that this is not what it reads. */
-function refused(work: () => unknown): void {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof RangeError) throw error;
-  }
-}
-
-function startupOf(value: string): StartupMessage {
-  const parameters = [['options', value] as const, [value, value] as const];
-  return { kind: 'startup', version: 3 << 16, parameters, tunnelNonce: null };
-}
-
-function parts(take: (part: FrameSplitter, chunk: Buffer) => unknown): (chunk: Buffer) => void {
-  const splitter = new FrameSplitter(frameBytesMax);
-  return (chunk) => {
-    splitter.feed(chunk);
-    while (splitter.next()) take(splitter, chunk);
-  };
-}
+import {
+  chunksOf,
+  type Feed,
+  frameBytesMax,
+  parts,
+  refused,
+  startupOf,
+  stream,
+  streamsOf,
+  text,
+} from './feeds.ts';
 
 const context = { clientEncoding: 'UTF8', standardConformingStrings: true } as const;
 const plan = {
