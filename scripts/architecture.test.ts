@@ -285,6 +285,11 @@ describe('imports', () => {
     expect(files).toEqual([]);
   });
 
+  it('nothing of the server makes directories by Node’s recursive call, which hangs below /proc', () => {
+    const recursive = /\bmkdir(?:Sync)?\([^;]*\brecursive\b/;
+    expect(sources('server/src').filter((file) => recursive.test(codeOf(file)))).toEqual([]);
+  });
+
   it('the core knows no clock, no randomness, no timers and no promises', () => {
     const impure =
       /\b(Date\.|new Date|Math\.random|setTimeout|setInterval|setImmediate|process\.|async |await |new Promise\b|console\.)/;

@@ -13,7 +13,7 @@ export function copyMarkAt(path: string): CopyMark {
       return existsSync(path);
     },
     set() {
-      mkdirSync(dirname(path), { recursive: true });
+      if (!existsSync(dirname(path))) mkdirSync(dirname(path));
       sync(path, 'w');
       sync(dirname(path), 'r');
     },

@@ -1,6 +1,6 @@
 /** What is asked of the file system in many places, and Node.js has no call for. */
 import { constants } from 'node:fs';
-import { access, open, rename, rm } from 'node:fs/promises';
+import { access, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Makes durable what a file holds, or the names in a directory. */
@@ -32,4 +32,35 @@ export function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * Makes a directory with those above it that are missing, one level at a time. The `recursive` of Node.js never ends where a file system denies a directory that its parent could hold
+ * with ENOENT, as /proc does. Returns the first that was made; undefined: all were there.
+ * @throws the error of the level that cannot be made
+ */
+export async function makeDirectories(path: string, mode = 0o777): Promise<string | undefined> {
+  const made = await makeOne(path, mode);
+  if (made !== 'noParent') return made ? path : undefined;
+  const first = await makeDirectories(dirname(path), mode);
+  if ((await makeOne(path, mode)) === 'noParent')
+    throw new Error(`${dirname(path)} was removed while ${path} was made`);
+  return first ?? path;
+}
+
+async function makeOne(path: string, mode: number): Promise<boolean | 'noParent'> {
+  try {
+    await mkdir(path, { mode });
+    return true;
+  } catch (error) {
+    const isThere = await stat(path).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (isThere) return false;
+    const isRoot = dirname(path) === path;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isRoot || (await exists(dirname(path))))
+      throw error;
+    return 'noParent';
+  }
 }

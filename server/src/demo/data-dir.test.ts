@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadReplicaConfig } from '../config/replica-config.ts';
 import {
+  type DemoDir,
   noteFounded,
   openDemoDir,
   readDemoSecret,
@@ -29,9 +30,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
+/** As a start whose ports are free leaves it. */
+async function kept(...args: Parameters<typeof openDemoDir>): Promise<DemoDir> {
+  const demo = await openDemoDir(...args);
+  await demo.keep();
+  mkdirSync(join(dir, 'r1'), { recursive: true });
+  return demo;
+}
+
 describe('the data directory of a demo', () => {
   it('remembers the number of replicas and the secret', async () => {
-    const first = await openDemoDir(dir, 5);
+    const first = await kept(dir, 5);
     await first.release();
     const second = await openDemoDir(dir, null);
     expect(second.cluster).toEqual(first.cluster);
@@ -50,13 +59,13 @@ describe('the data directory of a demo', () => {
   });
 
   it('refuses another number of replicas, naming both, and stays usable', async () => {
-    await (await openDemoDir(dir, null)).release();
+    await (await kept(dir, null)).release();
     await expect(openDemoDir(dir, 5)).rejects.toThrow(/holds a cluster of 3 replicas, and --replicas is 5/);
     await (await openDemoDir(dir, 3)).release();
   });
 
   it('is read if it was written before logs could be anywhere but in files', async () => {
-    const first = await openDemoDir(dir, 3);
+    const first = await kept(dir, 3);
     await first.release();
     const { cluster } = first;
     const { logStore, ...earlier } = cluster;
@@ -84,7 +93,7 @@ describe('the data directory of a demo', () => {
   });
 
   it('of which a file cannot be read is refused in a sentence, and can be used when it can', async () => {
-    await (await openDemoDir(dir, null)).release();
+    await (await kept(dir, null)).release();
     mkdirSync(join(dir, 'running.json'));
     await expect(openDemoDir(dir, null)).rejects.toThrow(/^Cannot use .*EISDIR.*--data-dir/);
     rmdirSync(join(dir, 'running.json'));
@@ -106,7 +115,7 @@ describe('the data directory of a demo', () => {
     writeFileSync(join(dir, 'lock.99999999.1.0123456789ab'), '');
     writeFileSync(join(dir, 'demo.json.new'), '{"ver');
     mkdirSync(join(dir, 'lost+found'));
-    await (await openDemoDir(dir, 3)).release();
+    await (await kept(dir, 3)).release();
     writeFileSync(join(dir, 'notes.txt'), 'mine');
     const again = await openDemoDir(dir, null);
     expect(again.cluster.replicas).toBe(3);
@@ -114,12 +123,14 @@ describe('the data directory of a demo', () => {
   });
 
   it('is created if it is not there', async () => {
-    await (await openDemoDir(join(dir, 'new', 'one'), null)).release();
+    const demo = await openDemoDir(join(dir, 'new', 'one'), null);
+    await demo.keep();
+    await demo.release();
     expect(readdirSync(join(dir, 'new', 'one'))).toEqual(['demo.json']);
   });
 
   it('keeps its ports, by which its replicas know each other', async () => {
-    const first = await openDemoDir(dir, 3, null, 9432);
+    const first = await kept(dir, 3, null, 9432);
     await first.release();
     const second = await openDemoDir(dir, null);
     expect(second.cluster.port).toBe(9432);
@@ -132,9 +143,36 @@ describe('the data directory of a demo', () => {
     expect(await readDemoSecret(join(dir, 'nothing'))).toBeNull();
   });
 
+  it('keeps nothing of a start that was refused before its replicas were made', async () => {
+    const refused = await openDemoDir(dir, 3, null, 9432);
+    expect(refused.isSettled).toBe(false);
+    await refused.release();
+    expect(readdirSync(dir)).toEqual([]);
+    // An earlier version did.
+    const earlier = await openDemoDir(dir, 3, null, 9432);
+    await earlier.keep();
+    await earlier.release();
+    const demo = await openDemoDir(dir, 5, null, 7442, { payload: 'statements', protocol: 'paxos' });
+    expect(demo.cluster).toMatchObject({ replicas: 5, port: 7442, payload: 'statements', protocol: 'paxos' });
+    await demo.release();
+  });
+
+  it('is settled once there is a directory of a replica', async () => {
+    await (await kept(dir, 3, null, 9432)).release();
+    const demo = await openDemoDir(dir, null);
+    expect(demo.isSettled).toBe(true);
+    await demo.release();
+  });
+
+  it('that cannot be made is refused in a sentence', async () => {
+    // Node's own recursive mkdir never comes back from there.
+    if (process.platform !== 'linux') return;
+    await expect(openDemoDir('/proc/x/y', null)).rejects.toThrow(/^Cannot use \/proc\/x\/y: .*--data-dir/);
+  });
+
   it('takes over a directory of before they were kept with those that it is given', async () => {
     const file = join(dir, 'demo.json');
-    await (await openDemoDir(dir, 3)).release();
+    await (await kept(dir, 3)).release();
     const { port: _port, ...before } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     writeFileSync(file, JSON.stringify(before));
     const demo = await openDemoDir(dir, null, null, 9432);
@@ -176,7 +214,7 @@ describe('the data directory of a demo', () => {
   });
 
   it('tells the next supervisor what the last one left, and nothing if the note is torn', async () => {
-    await (await openDemoDir(dir, null)).release();
+    await (await kept(dir, null)).release();
     const running = { pid: 1, dashboardPort: 8080, replicas: [{ pid: 2, began: 'x' }] };
     await writeRunning(dir, running);
     const demo = await openDemoDir(dir, null);

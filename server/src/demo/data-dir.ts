@@ -7,14 +7,14 @@
  *   lock.*         the supervisor that has the directory now
  *   r1.yaml, r1.log, r1/ ...   each replica's configuration, output and data
  *
- * Invariant: nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other), the kind of their logs and what travels never change.
+ * Invariant: nothing is kept of a start that was refused; nothing is written into a directory that holds other things and no demo.json; at most one supervisor at a time; the number of replicas of an existing cluster, their ports (by which they know each other), the kind of their logs and what travels never change.
  */
 import { randomBytes } from 'node:crypto';
 import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { writeDurably } from '../adapters/file-system.ts';
+import { exists, writeDurably } from '../adapters/file-system.ts';
 import { LaunchError } from '../adapters/postgres/launch-error.ts';
 import { openPassage } from '../adapters/postgres/launch-user.ts';
 import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
@@ -22,14 +22,7 @@ import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { LogStoreError } from '../ports/log-store.ts';
 import type { ReplicaConfigInput } from '../config/config-schema.ts';
 import { CliError, exitCodes } from '../main/errors.ts';
-import {
-  type DemoStore,
-  demoStoreSchema,
-  requireStore,
-  segmentStore,
-  settleStore,
-  type StoreWish,
-} from './demo-store.ts';
+import { demoStoreSchema, requireStore, segmentStore, settleStore, type StoreWish } from './demo-store.ts';
 import { type DemoOptions, type ReplicaPlan, replicaConfigOf } from './layout.ts';
 import { requireOwnDir } from './own-dir.ts';
 import { readJson, writeJson } from './json-file.ts';
@@ -83,10 +76,14 @@ export interface DemoDir {
   readonly cluster: DemoCluster;
   /** What the supervisor before this one left behind. */
   readonly before: RunningDemo | null;
+  /** Its replicas know each other by its ports: they stay. */
+  readonly isSettled: boolean;
+  /** Writes down what the cluster is, for ever. Until then a start with other options is as good as the first. */
+  keep(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Takes the directory, creating what is missing. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432. @throws CliError */
+/** Takes the directory, and writes nothing into it but the lock before `keep`. `replicas` null: as many as there are, or 3; `store` null: where the logs are, or in files; `port` null: as it was, or 7432. @throws CliError */
 export async function openDemoDir(
   dir: string,
   replicas: number | null,
@@ -111,9 +108,12 @@ export async function openDemoDir(
     throw unusable(dir, error as Error);
   }
   try {
-    const cluster = await openCluster(dir, replicas, store, port, kinds);
+    const settled = await readSettled(dir);
+    const cluster = openCluster(dir, settled, { replicas, store, port, ...kinds });
+    await requireStore(cluster.logStore, cluster.founded);
     const before = await readRunning(dir);
-    return { cluster, before, release: unlock };
+    const keep = (): Promise<void> => writeJson(join(dir, 'demo.json'), cluster);
+    return { cluster, before, isSettled: settled !== null, keep, release: unlock };
   } catch (error) {
     await unlock();
     throw error instanceof CliError ? error : unusable(dir, error as Error);
@@ -128,25 +128,42 @@ function unusable(dir: string, error: Error): CliError {
   );
 }
 
-async function openCluster(
-  dir: string,
-  replicas: number | null,
-  wish: StoreWish | null,
-  port: number | null,
-  { payload, protocol }: KindWish,
-): Promise<DemoCluster> {
+type KeptCluster = z.output<typeof clusterSchema>;
+
+/** The cluster in `dir`; null: there is none, or nothing of any replica of it, as a start leaves it that was ended early. */
+async function readSettled(dir: string): Promise<KeptCluster | null> {
   const file = join(dir, 'demo.json');
   const found = await readJson(file);
-  if (found !== null) {
-    if (earlierSchema.safeParse(found).success) {
-      throw new CliError(
-        `${dir} holds a cluster of an earlier version of Barista, which this one cannot read. Use another directory (--data-dir), or delete this one.`,
-      );
-    }
-    const cluster = clusterSchema.safeParse(found);
-    if (!cluster.success)
-      throw new CliError(`${file} is not what a demo wrote. Use another directory (--data-dir).`);
-    const count = cluster.data.replicas - cluster.data.absent.length;
+  if (found === null) return null;
+  if (earlierSchema.safeParse(found).success) {
+    throw new CliError(
+      `${dir} holds a cluster of an earlier version of Barista, which this one cannot read. Use another directory (--data-dir), or delete this one.`,
+    );
+  }
+  const cluster = clusterSchema.safeParse(found);
+  if (!cluster.success)
+    throw new CliError(`${file} is not what a demo wrote. Use another directory (--data-dir).`);
+  const { founded, logStore } = cluster.data;
+  // Logs in ZooKeeper are founded before there is a directory.
+  if (founded || logStore.kind !== 'segment') return cluster.data;
+  for (let number = 1; number <= cluster.data.replicas; number += 1)
+    if (await exists(join(dir, `r${number}`))) return cluster.data;
+  return null;
+}
+
+interface ClusterWish extends KindWish {
+  readonly replicas: number | null;
+  readonly store: StoreWish | null;
+  readonly port: number | null;
+}
+
+function openCluster(
+  dir: string,
+  settled: KeptCluster | null,
+  { replicas, store, port, payload, protocol }: ClusterWish,
+): DemoCluster {
+  if (settled !== null) {
+    const count = settled.replicas - settled.absent.length;
     if (replicas !== null && replicas !== count) {
       throw new CliError(
         `${dir} holds a cluster of ${count} replicas, and --replicas is ${replicas}. ` +
@@ -154,7 +171,7 @@ async function openCluster(
         exitCodes.usage,
       );
     }
-    const { port: before } = cluster.data;
+    const { port: before } = settled;
     if (port !== null && before !== null && port !== before) {
       throw new CliError(
         `${dir} holds a cluster whose replicas know each other by the ports from ${before} on, and --port is ${port}. ` +
@@ -162,47 +179,41 @@ async function openCluster(
         exitCodes.usage,
       );
     }
-    if (payload !== null && payload !== cluster.data.payload) {
+    if (payload !== null && payload !== settled.payload) {
       throw new CliError(
-        `${dir} holds a cluster in which ${cluster.data.payload === 'wal' ? 'WAL travels' : 'statements travel'}, and --payload is ${payload}. ` +
+        `${dir} holds a cluster in which ${settled.payload === 'wal' ? 'WAL travels' : 'statements travel'}, and --payload is ${payload}. ` +
           'Leave --payload out, use another --data-dir, or delete this one.',
         exitCodes.usage,
       );
     }
-    if (protocol !== null && protocol !== cluster.data.protocol) {
+    if (protocol !== null && protocol !== settled.protocol) {
       throw new CliError(
-        `${dir} holds a cluster whose protocol is ${cluster.data.protocol}, and --protocol is ${protocol}. ` +
+        `${dir} holds a cluster whose protocol is ${settled.protocol}, and --protocol is ${protocol}. ` +
           'Leave --protocol out, use another --data-dir, or delete this one.',
         exitCodes.usage,
       );
     }
-    const known: DemoCluster = { ...cluster.data, port: before ?? port ?? defaultPort };
-    return withStore(file, known, settleStore(dir, cluster.data.logStore, wish));
+    return {
+      ...settled,
+      port: before ?? port ?? defaultPort,
+      logStore: settleStore(dir, settled.logStore, store),
+    };
   }
   if (protocol !== null && protocol !== 'multi-paxos' && payload !== 'statements')
     throw new CliError(`--protocol ${protocol} goes with --payload statements.`, exitCodes.usage);
   if (protocol === 'primary' && (replicas === 1 || (replicas ?? 3) > 5))
     throw new CliError('--protocol primary goes with --replicas 2 to 5.', exitCodes.usage);
-  const cluster: DemoCluster = {
+  return {
     version: dirVersion,
     founded: false,
     replicas: replicas ?? 3,
     absent: [],
     port: port ?? defaultPort,
-    logStore: segmentStore,
+    logStore: settleStore(dir, null, store),
     payload: payload ?? 'wal',
     protocol: protocol ?? 'multi-paxos',
     clusterSecret: randomBytes(32).toString('hex'),
   };
-  return withStore(file, cluster, settleStore(dir, null, wish));
-}
-
-/** Remembered only once it is known to be of use. */
-async function withStore(file: string, cluster: DemoCluster, logStore: DemoStore): Promise<DemoCluster> {
-  await requireStore(logStore, cluster.founded);
-  const settled: DemoCluster = { ...cluster, logStore };
-  await writeJson(file, settled);
-  return settled;
 }
 
 /** The secret of the cluster in this directory, if there is one and this user may read it. */

@@ -3,8 +3,9 @@
  *
  * Responsible for: which file, one at a time, how far it is. Invariants: at most `backupsMax` backups, and none is begun that may leave too little room on the disk; a backup that breaks off leaves no file.
  */
-import { mkdir, readdir, stat, statfs } from 'node:fs/promises';
+import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../adapters/file-system.ts';
 import type { BackupsStatus } from '../api/replica-changes.ts';
 import { bearer } from '../main/admin-token.ts';
 
@@ -75,7 +76,7 @@ export function createDemoBackups({
   }
 
   async function run(file: string, takenAt: string): Promise<void> {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectories(directory, 0o700);
     await requireRoom();
     const { bytes } = await backUp({ port, headers: bearer(clusterSecret), file }, (soFar) => {
       status = { ...status, running: { file, bytes: soFar } };

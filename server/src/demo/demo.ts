@@ -144,11 +144,12 @@ async function launch(
   const { say, logger } = setup;
   const ports = portsOf(options);
   const plans = planReplicas(options);
-  if (dir.before === null) await requireFreePorts(ports);
+  if (dir.before === null) await requireFreePorts(ports, dir.isSettled);
   else {
     await endLeftReplicas(dir, say);
-    await awaitFreePorts(ports, 5000);
+    await awaitFreePorts(ports, 5000, dir.isSettled);
   }
+  await dir.keep();
   await writeReplicaConfigs(plans, options, dir.cluster, setup.configFragment);
   if (!dir.cluster.founded) await foundGroup(setup, options, plans, dir);
 

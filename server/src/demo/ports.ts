@@ -3,20 +3,24 @@ import { createServer } from 'node:net';
 import { CliError } from '../main/errors.ts';
 import { demoHost, type PortUse } from './layout.ts';
 
-/** @throws CliError that names the port, what it is for, and the option that moves it */
-export async function requireFreePorts(uses: readonly PortUse[]): Promise<void> {
+/** `isSettled`: of a cluster that keeps the ports of its replicas. @throws CliError that names the port, what it is for, and the option that moves it */
+export async function requireFreePorts(uses: readonly PortUse[], isSettled = false): Promise<void> {
   for (const use of uses) {
     const problem = await tryPort(use.port);
-    if (problem !== null) throw new CliError(portProblem(use, problem));
+    if (problem !== null) throw new CliError(portProblem(use, problem, isSettled));
   }
 }
 
 /** Children of a supervisor that was killed need a moment to notice and stop: wait for their ports, up to `waitMs`. */
-export async function awaitFreePorts(uses: readonly PortUse[], waitMs: number): Promise<void> {
+export async function awaitFreePorts(
+  uses: readonly PortUse[],
+  waitMs: number,
+  isSettled: boolean,
+): Promise<void> {
   const until = performance.now() + waitMs;
   for (;;) {
     try {
-      return await requireFreePorts(uses);
+      return await requireFreePorts(uses, isSettled);
     } catch (error) {
       if (performance.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -30,9 +34,13 @@ export async function areFree(ports: readonly number[]): Promise<boolean> {
   return true;
 }
 
-export function portProblem(use: PortUse, code: string): string {
+export function portProblem({ port, purpose, option }: PortUse, code: string, isSettled: boolean): string {
   const why = code === 'EADDRINUSE' ? 'is in use by another program' : `cannot be used (${code})`;
-  return `Port ${use.port}, needed for ${use.purpose}, ${why}. Stop that program, or choose other ports with ${use.option}.`;
+  const other =
+    isSettled && option === '--port'
+      ? 'The cluster in this directory keeps its ports: for others, start a new one with --data-dir and --port.'
+      : `Or choose other ports with ${option}.`;
+  return `Port ${port}, needed for ${purpose}, ${why}. Stop that program. ${other}`;
 }
 
 function tryPort(port: number): Promise<string | null> {

@@ -5,10 +5,10 @@
  * Invariant: the directory holds the data of this very cluster.
  */
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
-import { mkdir, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { exists, writeDurably } from '../adapters/file-system.ts';
+import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
@@ -72,7 +72,7 @@ export async function openStatementPostgres(
     binaries,
     kept,
     async start() {
-      await mkdir(places.dataDir, { recursive: true });
+      await makeDirectories(places.dataDir);
       // It was removed, or its place was about to be taken.
       const isGone = (await inspectDataDirectory(places.postgres)) === 'missing';
       if (kept.note !== null && (isGone || (await kept.isHalfStarted())))

@@ -12,7 +12,6 @@ import {
   access,
   constants,
   lstat,
-  mkdir,
   readFile,
   readlink,
   realpath,
@@ -25,6 +24,7 @@ import { homedir } from 'node:os';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { makeDirectories } from '../file-system.ts';
 import { LaunchError } from './launch-error.ts';
 import { closedDirectory, closedText, launchUser } from './launch-user.ts';
 import { reachablePrograms, sharedCache } from './reachable-programs.ts';
@@ -148,7 +148,7 @@ async function linkInCache(native: string, links: readonly LibraryLink[]): Promi
   const isShared = launchUser().kind === 'user';
   const cache = join(isShared ? sharedCache : own, `postgres-libraries-${hash}`);
   try {
-    await mkdir(cache, { recursive: true, mode: isShared ? 0o755 : 0o700 });
+    await makeDirectories(cache, isShared ? 0o755 : 0o700);
     for (const { library, link } of links) {
       const path = join(cache, basename(link));
       if ((await readlink(path).catch(() => null)) !== library) await makeLink(library, path);

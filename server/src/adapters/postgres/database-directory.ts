@@ -6,7 +6,7 @@
  *
  * Invariant: a directory without the name of this very cluster is never used: data of another group, such as one that was restored from a backup since, would be taken for the group's own.
  */
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type {
   DatabaseDirectory,
@@ -16,7 +16,7 @@ import type {
 } from '../../ports/database-directory.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { positionNone } from '../../wal/position.ts';
-import { syncPath, writeDurably } from '../file-system.ts';
+import { makeDirectories, syncPath, writeDurably } from '../file-system.ts';
 import { isMountPoint } from '../mount-point.ts';
 import type { PgBinaries } from './binaries.ts';
 import { initializeData } from './data-directory.ts';
@@ -97,7 +97,7 @@ export async function ownerOf({ cluster }: Places): Promise<string> {
 
 /** From here on `postgres` holds this group's data. */
 export async function claimDatabase(places: Places, cluster: string): Promise<void> {
-  await mkdir(places.postgres, { recursive: true, mode: 0o700 });
+  await makeDirectories(places.postgres, 0o700);
   await writeDurably(places.cluster, `${cluster}\n`);
 }
 
@@ -115,7 +115,7 @@ class Directory implements DatabaseDirectory {
   async inspect(): Promise<DirectoryContents> {
     const { places, cluster } = this.options;
     // A log that is elsewhere, such as in ZooKeeper, has made none.
-    await mkdir(places.dataDir, { recursive: true });
+    await makeDirectories(places.dataDir);
     // Before anything is started or copied: it would be found out when a recovery is all but done.
     const why = await whyNotReplaceable(places);
     if (why !== null) throw new Error(why);

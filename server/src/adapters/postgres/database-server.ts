@@ -4,9 +4,10 @@
  * Responsible for: putting instance, feed and sessions of the replica's own together. When it is started, promoted or stopped is the payload's decision.
  * Invariants: a standby has no other primary than the feed, and no replication slot, which would keep its WAL for ever.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { makeDirectories } from '../file-system.ts';
 import type { Client } from 'pg';
 import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
@@ -134,7 +135,7 @@ class Server implements PostgresDatabaseServer {
     for (const name of await readdir(slots).catch(() => [])) {
       await rm(join(slots, name), { recursive: true, force: true });
     }
-    await mkdir(slots, { recursive: true, mode: 0o700 });
+    await makeDirectories(slots, 0o700);
     await handOver(await chooseLaunchUser(), slots);
   }
 

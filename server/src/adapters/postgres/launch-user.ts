@@ -6,9 +6,10 @@
  */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, chmod, lchown, lstat, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, lchown, lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
+import { makeDirectories } from '../file-system.ts';
 import { LaunchError } from './launch-error.ts';
 
 export interface Account {
@@ -97,7 +98,7 @@ export function launchAs(user: LaunchUser, command: string, args: readonly strin
 
 /** Makes a directory that PostgreSQL owns with all that is in it, and can reach. @throws LaunchError */
 export async function prepareDirectory(user: LaunchUser, directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   await handOver(user, directory);
   await requireWay(user, dirname(directory));
 }
@@ -107,7 +108,7 @@ export async function prepareDirectory(user: LaunchUser, directory: string): Pro
  * @throws LaunchError
  */
 export async function preparePlace(user: LaunchUser, directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   if (user.kind === 'self') return;
   // An earlier version gave it to PostgreSQL.
   if ((await lstat(directory)).uid === user.uid) await give(directory, { uid: 0, gid: 0 });
@@ -179,7 +180,7 @@ export async function closedDirectory(user: LaunchUser, directory: string): Prom
  */
 export async function openPassage(directory: string): Promise<void> {
   const user = launchUser();
-  await mkdir(directory, { recursive: true });
+  await makeDirectories(directory);
   await letPass(user, directory);
   await requireWay(user, directory);
 }

@@ -4,8 +4,9 @@
  * `npm ci` in the home directory of root leaves them where no other account may enter. They are copied to a directory of root's that all may enter, once for each version of them.
  */
 import { createHash } from 'node:crypto';
-import { chmod, cp, lstat, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../file-system.ts';
 import { LaunchError } from './launch-error.ts';
 import { closedDirectory, type LaunchUser } from './launch-user.ts';
 
@@ -23,7 +24,7 @@ export async function reachablePrograms(
   const key = createHash('sha256').update(`${native} ${size} ${mtimeMs}`).digest('hex').slice(0, 16);
   const place = join(cache, `postgres-${key}`);
   try {
-    await mkdir(cache, { recursive: true, mode: 0o755 });
+    await makeDirectories(cache, 0o755);
     if ((await lstat(cache)).uid !== process.getuid?.())
       throw new Error(`${cache} belongs to another account`);
     if (await isThere(place)) return join(place, 'native');

@@ -1,9 +1,9 @@
 /** The file system of the machine, as the segment log uses it (segment-directory.ts). */
 import { constants, write } from 'node:fs';
-import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { open, readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { syncPath } from '../file-system.ts';
+import { makeDirectories, syncPath } from '../file-system.ts';
 import type { SegmentDirectory, SegmentFile } from './segment-directory.ts';
 
 // macOS keeps O_DSYNC data in the drive's cache; there only fdatasync, which Node turns into F_FULLFSYNC, is enough.
@@ -11,7 +11,7 @@ const SYNC_AFTER_WRITE = process.platform === 'darwin';
 
 /** Makes `path`, durably, with the directories above it that are missing. */
 export async function makeDirectory(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true, mode: 0o700 });
+  const first = await makeDirectories(path, 0o700);
   if (first === undefined) return;
   // A new name is durable when the directory that holds it is.
   const top = dirname(resolve(first));

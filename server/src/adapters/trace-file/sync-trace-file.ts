@@ -4,14 +4,15 @@
  * For protocols whose judge does not look for steps that a trace lacks. It costs a system call for each event, of a run that is to be judged.
  * Invariants: `write` never throws; an event is in the file in the order of the calls; what cannot be taken is counted.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectories } from '../file-system.ts';
 import { deleteOldest, type TraceFile, type TraceFileOptions, traceFileName } from './trace-file.ts';
 
 /** @throws if the directory cannot be made */
-export function openSyncTraceFile(options: TraceFileOptions): TraceFile {
+export async function openSyncTraceFile(options: TraceFileOptions): Promise<TraceFile> {
   const { dir, run, fileBytesMax, filesMax } = options;
-  mkdirSync(dir, { recursive: true });
+  await makeDirectories(dir);
   let file: number | null = null;
   let fileBytes = 0;
   let number = 0;

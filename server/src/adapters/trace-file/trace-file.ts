@@ -6,8 +6,9 @@
  * cannot be taken is counted. A write that fails drops its batch, and the next one is tried all the same.
  */
 import { createHash } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../file-system.ts';
 import type { TraceSink } from '../../ports/trace-sink.ts';
 
 export interface TraceFileOptions {
@@ -36,7 +37,7 @@ const namePattern = /^trace-.+-\d{6}\.ndjson$/;
 
 /** @throws if the directory cannot be made */
 export async function openTraceFile(options: TraceFileOptions): Promise<TraceFile> {
-  await mkdir(options.dir, { recursive: true });
+  await makeDirectories(options.dir);
   const files = rotation(options);
   const queueBytesMax = options.queueBytesMax ?? queueBytesDefault;
   let waiting: string[] = [];

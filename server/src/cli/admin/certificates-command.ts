@@ -5,9 +5,9 @@
  * Invariants: a file is there whole or not at all; keys are for their owner's eyes only; the authority that is there is used, and never made again.
  */
 import { X509Certificate } from 'node:crypto';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists } from '../../adapters/file-system.ts';
+import { exists, makeDirectories } from '../../adapters/file-system.ts';
 import type { Made } from '../../adapters/tls-files/make-certificates.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { CliError, exitCodes } from '../../main/errors.ts';
@@ -40,7 +40,7 @@ export async function runCertificates(args: CertificatesArguments, say: Say): Pr
       exitCodes.usage,
     );
   }
-  await mkdir(args.directory, { recursive: true });
+  await makeDirectories(args.directory);
   const authority = await authorityIn(config, args.directory, say);
   for (const member of members) await certify(authority, member, args, say);
   const [first] = members;

@@ -5,7 +5,7 @@
  * archive-contents.ts.
  * Invariants: a disk that fails or is full stops the archive, never the replica; what waits to be written is bounded.
  */
-import { mkdir } from 'node:fs/promises';
+import { makeDirectories } from '../../file-system.ts';
 import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import type { ArchivedRange, ArchiveStatus, WalArchive } from '../../../ports/wal-archive.ts';
 import { ArchiveError, readArchiveState } from './archive-contents.ts';
@@ -27,7 +27,7 @@ export async function openWalArchive(
   options: WalArchiveOptions,
 ): Promise<WalArchive & { flush(): Promise<void> }> {
   const { directory, system } = options;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   const state = await readArchiveState(directory);
   if (state !== null && state.system !== system) {
     const whose = `the cluster with the identifier ${state.system}, not ${system}`;

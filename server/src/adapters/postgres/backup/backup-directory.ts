@@ -9,7 +9,7 @@
  * Names cannot hold a dot, so nothing here is taken for something else. What has another name is left alone, and so are backups of another cluster: those of the group from which this one was restored, say.
  * Invariants: a backup has its name only if it was read from the disk again and its checksum found right; nothing is removed but what this says.
  */
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ import type {
   KeptBackup,
   RestoreTestResult,
 } from '../../../ports/backup-store.ts';
-import { syncPath, writeDurably } from '../../file-system.ts';
+import { makeDirectories, syncPath, writeDurably } from '../../file-system.ts';
 import { type BackupHeader, readBackupEnds, verifyBackup, writeBackup } from './backup-file.ts';
 import type { BackupSource } from './base-backup.ts';
 
@@ -38,7 +38,7 @@ const suffix = 'barista';
 const strayMs = 24 * 3_600_000;
 const heldByMax = 1000;
 
-const directoryMode = { recursive: true, mode: 0o700 };
+const directoryMode = 0o700;
 const testShape = z.object({ ok: z.boolean(), at: z.iso.datetime(), message: z.string() });
 
 /** Looks at nothing yet. */
@@ -53,7 +53,7 @@ export function createBackupDirectory(options: BackupDirectoryOptions): BackupSt
       if ((await textOf(file)) === heldBy) await rm(file, { force: true });
     },
     async take(signal) {
-      await mkdir(directory, directoryMode);
+      await makeDirectories(directory, directoryMode);
       await removeStray(options);
       const time = new Date(wallMs()).toISOString().replaceAll(/[-:]|\.\d+/g, '');
       const out = path([group, time, options.replica, suffix].join('.'));
@@ -84,7 +84,7 @@ function isBackupOf(group: string, name: string): boolean {
 }
 
 async function listBackups({ directory, group, cluster }: BackupDirectoryOptions): Promise<KeptBackup[]> {
-  await mkdir(directory, directoryMode);
+  await makeDirectories(directory, directoryMode);
   const kept: KeptBackup[] = [];
   for (const name of await readdir(directory)) {
     if (!isBackupOf(group, name)) continue;

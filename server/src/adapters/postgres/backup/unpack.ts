@@ -10,7 +10,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CopyError, type CopyErrorCode } from '../../../ports/copy.ts';
-import { syncPath } from '../../file-system.ts';
+import { makeDirectories, syncPath } from '../../file-system.ts';
 import { TarError } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 import { readTar } from './tar-reader.ts';
@@ -55,7 +55,7 @@ export async function unpackBackup(options: UnpackOptions): Promise<Trailer> {
     signal?.throwIfAborted();
     await rm(directory, { recursive: true, force: true });
     const data = join(directory, 'data');
-    await mkdir(data, { recursive: true, mode: 0o700 });
+    await makeDirectories(data, 0o700);
     const unpacking = new Unpacking(data, options);
     const trailer = await unpacking.run();
     await unpacking.sync();

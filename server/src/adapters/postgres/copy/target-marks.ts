@@ -5,12 +5,12 @@
  * Invariants: when `markCopying` has resolved, a crash at any instant leaves a directory that is known to be half a copy, and in which no PostgreSQL starts; what is known of its blocks is not forgotten
  * before the copy is complete.
  */
-import { lstat, mkdir, readFile, realpath, rm } from 'node:fs/promises';
+import { lstat, readFile, realpath, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
-import { syncPath, writeDurably } from '../../file-system.ts';
+import { makeDirectories, syncPath, writeDurably } from '../../file-system.ts';
 import {
   type DirectoryState,
   DirectoryStateError,
@@ -83,13 +83,13 @@ export async function markCopying(options: MarkOptions): Promise<boolean> {
   }
   // What a primary sends may hold effects and hints of WAL that is never chosen, if the copy does not become whole.
   const byPosition = basis.byPosition && source !== 'primary';
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   await writeDurably(join(directory, 'cluster'), `${owner.cluster}\n`);
   await writeBasis(directory, { byPosition, system });
   const { position = positionNone, configuration = null } = before.state ?? {};
   await writeDirectoryState(directory, { role: { kind: 'copying', from }, position, configuration });
   await syncPath(dirname(directory));
-  await mkdir(join(directory, 'data'), { recursive: true, mode: 0o700 });
+  await makeDirectories(join(directory, 'data'), 0o700);
   await rm(join(directory, 'data', controlFile), { force: true });
   return checksums && basis.byPosition;
 }

@@ -1,11 +1,12 @@
 /** Whether there is space for a copy, and what the want of it looks like. */
-import { lstat, mkdir, readdir, statfs } from 'node:fs/promises';
+import { lstat, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectories } from '../../file-system.ts';
 import { CopyError } from '../../../ports/copy.ts';
 
 /** Better than to find out at the end, again and again. What is in `directory` already gives way to what comes. @throws CopyError `noSpace` */
 export async function assertSpace(directory: string, bytes: number): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   const { bavail, bsize } = await statfs(directory);
   const free = bavail * bsize;
   if (free >= bytes || free + (await bytesBelow(directory)) >= bytes) return;

@@ -4,7 +4,7 @@
  * Invariants: what was there up to an earlier end stays as it is while more is appended; everything is durable when a function resolves.
  */
 import { constants } from 'node:fs';
-import { copyFile, type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises';
+import { copyFile, type FileHandle, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Lsn,
@@ -14,7 +14,7 @@ import {
   segmentStart,
   type Timeline,
 } from '../../../wal/lsn.ts';
-import { syncPath } from '../../file-system.ts';
+import { makeDirectories, syncPath } from '../../file-system.ts';
 import { walDirectory, walSubdirectories } from '../copy/file-class.ts';
 
 export interface WalPlace {
@@ -28,9 +28,8 @@ const segmentPattern = /^[0-9A-F]{24}$/;
 
 /** Of the database `data`, from the segment of `from` on, up to `end`. */
 export async function copyWal(data: string, { to, timeline }: WalPlace, from: Lsn, end: Lsn): Promise<void> {
-  await mkdir(join(to, walDirectory), { recursive: true, mode: 0o700 });
-  for (const name of walSubdirectories)
-    await mkdir(join(to, walDirectory, name), { recursive: true, mode: 0o700 });
+  await makeDirectories(join(to, walDirectory), 0o700);
+  for (const name of walSubdirectories) await makeDirectories(join(to, walDirectory, name), 0o700);
   for (let start = segmentStart(from); start < end; start = (start + segmentBytes) as Lsn) {
     const path = join(walDirectory, segmentName(timeline, start));
     await copyFile(join(data, path), join(to, path), constants.COPYFILE_FICLONE);

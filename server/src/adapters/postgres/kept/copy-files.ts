@@ -5,9 +5,9 @@
  * Blocks are shared with the source where the file system can do that.
  */
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, stat } from 'node:fs/promises';
+import { copyFile, link, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists } from '../../file-system.ts';
+import { exists, makeDirectories } from '../../file-system.ts';
 import { listDatabase } from '../copy/source-listing.ts';
 
 /** What the copied files were like when they were copied. */
@@ -40,11 +40,10 @@ export async function copyDatabaseFiles(
   const files = new Map<string, FileMark>();
   let bytesCopied = 0;
   let bytesKept = 0;
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  await makeDirectories(to, 0o700);
   for await (const listed of listDatabase(from)) {
-    await mkdir(join(to, listed.path), { recursive: true, mode: 0o700 });
-    for (const name of listed.directories)
-      await mkdir(join(to, listed.path, name), { recursive: true, mode: 0o700 });
+    await makeDirectories(join(to, listed.path), 0o700);
+    for (const name of listed.directories) await makeDirectories(join(to, listed.path, name), 0o700);
     for (const name of listed.files) {
       const path = join(listed.path, name);
       const mark = await markOf(join(from, path));

@@ -8,10 +8,11 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, stat } from 'node:fs/promises';
+import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
+import { makeDirectories } from '../../file-system.ts';
 import { CopyError, type CopyErrorCode, type CopyProgress, type CopySource } from '../../../ports/copy.ts';
 import type { CopyOwner } from '../copy/copy-source.ts';
 import { isCopiedPath, labelFile } from '../copy/file-class.ts';
@@ -171,7 +172,7 @@ async function take(channel: Duplex, options: TakeOptions): Promise<CopyNote> {
     throw new CopyError('copyInvalid', 'the note of the copy cannot be read, or is of another');
   await directory.begin();
   const to = directory.making;
-  await mkdir(to, { recursive: true, mode: 0o700 });
+  await makeDirectories(to, 0o700);
   for (let bytesReceived = 0; ; ) {
     const before = sum.copy().digest('hex');
     const next = item.parse(JSON.parse(await reader.line()));
@@ -182,7 +183,7 @@ async function take(channel: Duplex, options: TakeOptions): Promise<CopyNote> {
     const path = 'file' in next ? next.file : next.directory;
     if (!isCopiedPath(path) && path !== labelFile) throw new CopyError('copyInvalid', `a name: ${path}`);
     if ('directory' in next) {
-      await mkdir(join(to, path), { recursive: true, mode: 0o700 });
+      await makeDirectories(join(to, path), 0o700);
       continue;
     }
     const file = await open(join(to, path), 'w', 0o600);

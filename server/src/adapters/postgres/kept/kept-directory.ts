@@ -8,10 +8,10 @@
  * Invariants: whoever finds `kept` finds a whole copy, durably; what is in use never becomes part of a copy that is installed: it is removed first.
  */
 import { constants } from 'node:fs';
-import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { cp, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { exists, syncPath, writeDurably } from '../../file-system.ts';
+import { exists, makeDirectories, syncPath, writeDurably } from '../../file-system.ts';
 import { handOver, type LaunchUser } from '../launch-user.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
@@ -79,7 +79,7 @@ export class KeptDirectory {
   /** An empty place for a new one. */
   async begin(): Promise<void> {
     await rm(dirname(this.making), { recursive: true, force: true });
-    await mkdir(dirname(this.making), { recursive: true, mode: 0o700 });
+    await makeDirectories(dirname(this.making), 0o700);
   }
 
   /** What was made is whole. */

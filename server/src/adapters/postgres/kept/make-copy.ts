@@ -5,8 +5,9 @@
  * started on it replays the WAL to its end, which is that moment. At a later one the copy goes further by the WAL that has come since, which costs little; a slot keeps that, up to a bound.
  * Invariant: what is called complete has been durable before.
  */
-import { mkdir, readFile, statfs, writeFile } from 'node:fs/promises';
+import { readFile, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { makeDirectories } from '../../file-system.ts';
 import type { Client } from 'pg';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { BegunCopy, CopyMaker } from '../../../ports/kept-copy.ts';
@@ -79,7 +80,7 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
         signal.throwIfAborted();
         return pacer.pass(bytes);
       });
-      await mkdir(join(making, 'global'), { recursive: true });
+      await makeDirectories(join(making, 'global'));
       await copyOne(join(data, controlFile), join(making, controlFile));
       const { label, stop, redo, timeline } = await backup.stop();
       await writeFile(join(making, labelFile), label, { mode: 0o600 });
