@@ -333,8 +333,11 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/kept/ids-ahead.ts': 'IdsAhead',
   'gateways/pgwire/kept/kept-requests.ts': 'KeptRequests',
   'gateways/pgwire/kept/left-session.ts': 'LeavingReader parseFrame',
+  // At most 16 KiB of it are kept.
+  'gateways/pgwire/kept/login-defaults.ts': 'defaultsIn DefaultsAnswer',
   'gateways/pgwire/kept/parsed-statements.ts': 'ParsedStatements',
   'gateways/pgwire/kept/state-question.ts': 'askState StateAnswer',
+  'gateways/pgwire/kept/upstream-reader.ts': 'AnswersInTurn',
   'gateways/pgwire/login/accept-tunnel.ts': 'acceptTunnel',
   'gateways/pgwire/login/authenticate.ts': 'provePassword',
   'gateways/pgwire/login/client-link.ts': 'plainAddress',

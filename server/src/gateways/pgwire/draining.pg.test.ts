@@ -38,13 +38,18 @@ function endOf(client: Client): { code: string | null } {
 }
 
 /** Its session has ended, it is told nothing, and has another one when somebody serves. */
-async function expectItGoesOn(client: Client, end: { readonly code: string | null }): Promise<void> {
+async function expectItGoesOn(
+  client: Client,
+  end: { readonly code: string | null },
+  look?: () => Promise<void>,
+): Promise<void> {
   await expect.poll(() => backends(pg)).toBe(0);
   const asked = client.query('SELECT 2 AS two');
   await sleep(50);
   expect(await backends(pg)).toBe(0);
   leader.service.setService({ kind: 'here', generation: 2 });
   expect((await asked).rows).toEqual([{ two: 2 }]);
+  await look?.();
   expect(end.code).toBeNull();
   await client.end();
 }
@@ -57,6 +62,19 @@ describe.each(['leader', 'follower'] as const)('while the leader hands over, a c
     const end = endOf(client);
     drain();
     await expectItGoesOn(client, end);
+  });
+
+  it('has the defaults of its login at the next one', async () => {
+    const client = await gateway().client();
+    const end = endOf(client);
+    await client.query("SET lock_timeout = '1s'");
+    await pg.superuser.query("ALTER ROLE barista SET lock_timeout = '9s'");
+    drain();
+    await expectItGoesOn(client, end, async () => {
+      await client.query('RESET lock_timeout');
+      expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '0' }]);
+    });
+    await pg.superuser.query('ALTER ROLE barista RESET lock_timeout');
   });
 
   it('has what it asked answered, and goes on behind it', async () => {

@@ -71,6 +71,32 @@ describe('a session that is made anew', () => {
     expect(await values(client, 'SELECT current_user')).toEqual(['other']);
   });
 
+  it('has the defaults of its login, whatever role and database have been given since', async () => {
+    await pg.superuser.query(`
+      CREATE ROLE later LOGIN; GRANT other TO later;
+      ALTER ROLE later SET lock_timeout = '5s'; ALTER ROLE later SET our.own = 'löwe'; ALTER ROLE later SET log_statement = 'ddl'`);
+    const names = ['lock_timeout', 'work_mem', 'our.own', 'role'];
+    const all = `SELECT ${names.map((name) => `current_setting('${name}', true)`).join()}`;
+    const client = await clientOf('later');
+    const before = await values(client, all);
+    expect(before).toEqual(['5s', '4MB', 'löwe', 'none']);
+    await client.query('SET lock_timeout = 7000');
+    await pg.superuser.query(`
+      ALTER ROLE later SET lock_timeout = '9s'; ALTER ROLE later RESET our.own; ALTER ROLE later SET role = 'other';
+      ALTER ROLE later SET log_statement = 'all'; ALTER DATABASE "${pg.database}" SET work_mem = '8MB'`);
+    for (const expected of ['7s', '5s', '5s']) {
+      await cut();
+      expect(await values(client, all)).toEqual(before.with(0, expected));
+      await client.query('RESET ALL');
+    }
+    expect(await values(client, all)).toEqual(before);
+    const fresh = await clientOf('later');
+    expect(await values(fresh, all)).toEqual(['9s', '8MB', null, 'other']);
+    // No role can log in with what only a superuser may set.
+    expect(await values(client, 'SHOW log_statement')).toEqual(['all']);
+    await pg.superuser.query(`ALTER DATABASE "${pg.database}" RESET work_mem`);
+  });
+
   it('is of whom it was made to be, and not a superuser again', async () => {
     const client = await clientOf('boss');
     await client.query('SET SESSION AUTHORIZATION open; SET ROLE other');

@@ -10,6 +10,7 @@ import * as errors from '../errors.ts';
 import { changeOrPoll } from '../front/await-service.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { logIn, type LogInResult } from './log-in.ts';
+import type { Setting } from './login-defaults.ts';
 import type { RestoreStep } from './restore.ts';
 import type { Turns } from './turns.ts';
 import { isSamePlace, type OpenUpstream, type Place, placeNow } from './upstream.ts';
@@ -18,6 +19,10 @@ export interface FindOptions {
   readonly service: Pick<ClientService, 'service' | 'door' | 'onServiceChange'>;
   readonly open: OpenUpstream;
   readonly steps: readonly RestoreStep[];
+  /** Settings to log in with. */
+  readonly settings: readonly Setting[];
+  /** Those to log in with once more, because the session has other defaults than its client's had; null: it is as it should be. */
+  readonly correct: (session: LoggedIn) => readonly Setting[] | null;
   readonly turns: Turns;
   readonly limits: Pick<PgwireLimits, 'keepWaitMs' | 'moveLogInMs' | 'brokenLogInsMax' | 'frameBytesMax'>;
   /** Aborted: the client is gone, or has its last words. */
@@ -55,7 +60,7 @@ export async function findUpstream(options: FindOptions): Promise<Found> {
 
 /** Null: it may succeed later. `broke`: so it may, but the log-in itself may be the reason. */
 async function tryAt(
-  { service, open, steps, limits, signal }: FindOptions,
+  { service, open, steps, settings, correct, limits, signal }: FindOptions,
   place: Place,
 ): Promise<Found | 'broke' | null> {
   // Another leads meanwhile: this one need not be waited for.
@@ -66,15 +71,23 @@ async function tryAt(
   });
   signal.addEventListener('abort', giveUp);
   const { moveLogInMs: timeoutMs, frameBytesMax } = limits;
-  const upstream = await open(place, inVain.signal);
-  const result =
-    upstream.code === 'open'
-      ? await logIn(upstream.stream, { steps, timeoutMs, frameBytesMax, signal: inVain.signal })
-      : null;
+  const enter = async (more: readonly Setting[]): Promise<Found | 'broke' | null> => {
+    const upstream = await open(place, inVain.signal, more);
+    if (upstream.code === 'failed') return null;
+    const result = await logIn(upstream.stream, { steps, timeoutMs, frameBytesMax, signal: inVain.signal });
+    if (result.kind === 'again') return result.broke ? 'broke' : null;
+    if (result.kind !== 'in') return { kind: 'failed', error: result.error };
+    return { kind: 'found', place, upstream: upstream.stream, session: result };
+  };
+  let entered = await enter(settings);
+  if (entered !== null && entered !== 'broke' && entered.kind === 'found') {
+    const corrected = correct(entered.session);
+    if (corrected !== null) {
+      entered.upstream.destroy();
+      entered = await enter(corrected);
+    }
+  }
   stop();
   signal.removeEventListener('abort', giveUp);
-  if (upstream.code === 'failed' || result === null) return null;
-  if (result.kind === 'again') return result.broke ? 'broke' : null;
-  if (result.kind !== 'in') return { kind: 'failed', error: result.error };
-  return { kind: 'found', place, upstream: upstream.stream, session: result };
+  return entered;
 }

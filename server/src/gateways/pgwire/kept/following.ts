@@ -15,7 +15,7 @@ import { type Doubt, leadershipParameter } from '../codec/doubt-frame.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { mentionInStartup } from '../codec/mentions.ts';
-import { back, type TransactionStatus } from '../../../pgwire/message-types.ts';
+import { back, front, type TransactionStatus } from '../../../pgwire/message-types.ts';
 import { type StartupMessage, startupParameter } from '../codec/startup.ts';
 import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
@@ -31,11 +31,19 @@ import type { LeftSession } from './left-session.ts';
 import { isOfCopy, KeptRequests } from './kept-requests.ts';
 import { meaningOf, type Said, saysBackendEnded } from './last-words.ts';
 import type { LogInResult } from './log-in.ts';
-import { askElsewhere, failStep, type RestoreStep, restoreSteps } from './restore.ts';
+import {
+  askDefaults,
+  askDefaultsLate,
+  DefaultsAnswer,
+  differingDefaults,
+  type LoginDefaults,
+  type Setting,
+} from './login-defaults.ts';
+import { askElsewhere, askNewDefaults, failStep, type RestoreStep, restoreSteps } from './restore.ts';
 import { SessionState } from './session-state.ts';
 import type { Continuation, Interrupted } from './settlement.ts';
 import { askState, StateAnswer } from './state-question.ts';
-import { type UpstreamListener, UpstreamReader } from './upstream-reader.ts';
+import { AnswersInTurn, type OwnAnswer, type UpstreamListener, UpstreamReader } from './upstream-reader.ts';
 
 export interface FollowingOptions {
   readonly startup: StartupMessage;
@@ -87,6 +95,10 @@ export class Following implements UpstreamListener {
   private seenRequest = 0;
   private askedRequest = 1;
   private askedMs = Number.NEGATIVE_INFINITY;
+  /** Of the login; undefined: PostgreSQL was not asked. */
+  private defaults: LoginDefaults | undefined;
+  /** What a new session is to log in with, so that it has them. */
+  loginSettings: readonly Setting[] = [];
 
   constructor(options: FollowingOptions) {
     const { limits, budget, startup } = options;
@@ -111,7 +123,8 @@ export class Following implements UpstreamListener {
   }
 
   /** A session of this replica's own, which it has left. */
-  adopt({ key, parameters, snapshot, statements, settingNames }: LeftSession): void {
+  adopt({ key, parameters, snapshot, statements, settingNames, defaults }: LeftSession): void {
+    this.defaults = defaults;
     this.tracker.told(1, 'I');
     this.key = key;
     this.isLoggedIn = true;
@@ -125,7 +138,7 @@ export class Following implements UpstreamListener {
 
   /** Another upstream can take its place. */
   get isMovable(): boolean {
-    return this.isLoggedIn && this.state.canBeMoved;
+    return (this.isLoggedIn || this.held !== null) && this.state.canBeMoved;
   }
 
   // ------------------------------------------------------------------------------------------------- from the client
@@ -142,7 +155,8 @@ export class Following implements UpstreamListener {
       const { position } = tracker.owed;
       tracker.sent(fromClient, chunk);
       this.ids.sent(fromClient, chunk);
-      if (this.isLoggedIn) {
+      // A password is no request.
+      if (fromClient.type !== front.password) {
         this.requests.sent(fromClient, chunk);
         this.state.sent(fromClient, chunk, position);
       }
@@ -270,7 +284,8 @@ export class Following implements UpstreamListener {
       this.reader.skips = true;
       return false;
     }
-    if (status === 'I' && this.tracker.due === 1 && this.state.mayHaveChanged && this.mayAsk) {
+    const asks = this.state.mayHaveChanged || this.defaults === undefined;
+    if (status === 'I' && this.tracker.due === 1 && asks && this.mayAsk) {
       this.held = { status, isBare };
       this.ask();
       return false;
@@ -296,7 +311,7 @@ export class Following implements UpstreamListener {
   private answered(): void {
     const { tracker } = this;
     this.known.afterReady();
-    this.requests.answered(!tracker.outstanding);
+    if (this.isLoggedIn) this.requests.answered(!tracker.outstanding);
     this.state.statements.answered(tracker.owed.position - tracker.due);
   }
 
@@ -305,7 +320,7 @@ export class Following implements UpstreamListener {
   /** A question of the gateway's own can be put into the stream. */
   private get mayAsk(): boolean {
     const { tracker, state, failing, fromClient, reader } = this;
-    if (!this.isLoggedIn || state.usesNames || failing !== null) return false;
+    if (state.usesNames || failing !== null) return false;
     if (reader.own !== null || this.ownBehind !== null) return false;
     return !tracker.open && !tracker.mayHaveSurplus && fromClient.atBoundary;
   }
@@ -325,16 +340,39 @@ export class Following implements UpstreamListener {
   private ask(): void {
     const { state, options } = this;
     this.askedRequest = this.tracker.request;
-    state.asked();
-    this.reader.own = new StateAnswer((snapshot) => {
-      state.found(snapshot);
-      const { held } = this;
-      this.held = null;
-      if (held === null) return null;
-      this.tellReady(held.status, held.isBare);
-      return readyForQuery(held.status);
-    });
-    options.send(askState(state.settingNames, startupParameter(options.startup, 'user') ?? ''));
+    const questions: Buffer[] = [];
+    const answers: OwnAnswer[] = [];
+    if (this.defaults === undefined) {
+      questions.push(this.isLoggedIn ? askDefaultsLate : askDefaults);
+      answers.push(
+        new DefaultsAnswer((defaults) => {
+          this.defaults = defaults;
+          return this.isLoggedIn ? null : this.tellHeld();
+        }),
+      );
+    }
+    if (this.isLoggedIn) {
+      state.asked();
+      questions.push(askState(state.settingNames, startupParameter(options.startup, 'user') ?? ''));
+      answers.push(
+        new StateAnswer((snapshot) => {
+          state.found(snapshot);
+          return this.tellHeld();
+        }),
+      );
+    }
+    this.reader.own = new AnswersInTurn(answers);
+    options.send(Buffer.concat(questions));
+  }
+
+  /** The client hears ReadyForQuery that was held for a question; null: none was. */
+  private tellHeld(): Buffer | null {
+    const { held } = this;
+    if (held === null) return null;
+    this.held = null;
+    this.tellReady(held.status, held.isBare);
+    this.reader.begun = false;
+    return readyForQuery(held.status);
   }
 
   // ------------------------------------------------------------------------------------------- to another upstream
@@ -389,18 +427,27 @@ export class Following implements UpstreamListener {
 
   /** The upstream will not say any more what the session has: what the client is told that waits for it. */
   giveUpQuestion(): readonly Buffer[] {
-    const { held } = this;
-    if (held === null) return [];
-    this.held = null;
-    this.tellReady(held.status, held.isBare);
-    this.state.unanswered();
-    this.reader.begun = false;
-    return [readyForQuery(held.status)];
+    const asksState = this.isLoggedIn;
+    const told = this.tellHeld();
+    if (told === null) return [];
+    if (asksState) this.state.unanswered();
+    return [told];
   }
 
   stepsTo({ block, trustsAbsence }: Continuation): readonly RestoreStep[] {
-    const steps = [...(trustsAbsence ? [askElsewhere] : []), ...restoreSteps(this.state)];
+    const effects = trustsAbsence ? [askElsewhere] : [];
+    const defaults = this.defaults === null ? [] : [askNewDefaults];
+    const steps = [...effects, ...defaults, ...restoreSteps(this.state)];
     return block === 'none' ? steps : [...steps, failStep];
+  }
+
+  /** What another session is to log in with in the place of this one, whose defaults are not those of the client's login; null: they are. */
+  corrections({ defaults }: Extract<LogInResult, { kind: 'in' }>): readonly Setting[] | null {
+    if (this.defaults === undefined) this.defaults = defaults;
+    const differing = differingDefaults(this.defaults, defaults);
+    if (differing.length === 0) return null;
+    this.loginSettings = [...this.loginSettings, ...differing];
+    return this.loginSettings;
   }
 
   /** Another upstream has the session from now on: what the client hears, and what is sent there. */

@@ -456,6 +456,17 @@ describe('a client whose statement by itself is under way when its leader goes',
     expect(fixture.upstreams[1]?.heard).toEqual(['Q INSERT']);
   });
 
+  it('has it executed again behind a setting, too', async () => {
+    await open();
+    fixture.service.outcome = 'notCommitted';
+    await fixture.send(query('SET a = 1'));
+    fixture.told();
+    fixture.upstreams[0]!.say(doubt);
+    await settle();
+    await interrupted(query('INSERT'));
+    expect(fixture.told()).toEqual(['C INSERT', 'Z I']);
+  });
+
   it('has it executed again in the extended protocol', async () => {
     expect(await statement('notCommitted', run('INSERT'), sync)).toEqual(['1 ', '2 ', 'C INSERT', 'Z I']);
   });
@@ -556,6 +567,83 @@ describe('a client whose statement by itself is under way when its leader goes',
     await settle();
     await interrupted(query(`INSERT ${'x'.repeat(2_000)}`));
     expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z I']);
+  });
+});
+
+describe('what a client sends ahead of the end of its login', () => {
+  const late = { upstream: (pid: number) => new FakeUpstream({ pid, isLate: pid === 1 }) };
+
+  it('is executed again at the next leader', async () => {
+    await open(late);
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(frame('p', 'password\0'), query('SHOW a'), query('BEGIN'));
+    fixture.upstreams[0]!.welcome();
+    await settle();
+    fixture.told();
+    await fixture.fail();
+    expect(fixture.upstreams[1]?.heard).toEqual(['Q SHOW a', 'Q BEGIN']);
+    expect(fixture.told()).toEqual(['C SHOW', 'Z I', 'C BEGIN', 'Z T']);
+  });
+
+  it('has its settings asked for', async () => {
+    await open(late);
+    await fixture.send(query('SET a = 1'));
+    fixture.upstreams[0]!.welcome();
+    await settle();
+    expect(fixture.upstreams[0]?.heard).toContain('P barista_session_state');
+  });
+});
+
+describe('the defaults of a login', () => {
+  const line = (name: string, value: string, usual: string): string =>
+    [name, value, usual].map((text) => Buffer.from(text).toString('hex')).join(':') + ':given';
+  const defaults = (...lines: string[]): string => [line('role', 'none', 'none'), ...lines].join();
+  const withDefaults = (...told: readonly (string | null)[]): KeptFixtureOptions => ({
+    upstream(number) {
+      const upstream = new FakeUpstream({ pid: number, isLate: true });
+      upstream.defaults = told[number - 1] ?? null;
+      upstream.welcome();
+      return upstream;
+    },
+  });
+
+  it('are those that its next session logs in with, where that one has others', async () => {
+    await open(
+      withDefaults(
+        defaults(line('a', '1', '0'), line('b', '1', '0')),
+        defaults(line('b', '2', '0'), line('c', '3', '0')),
+        defaults(),
+        defaults(),
+      ),
+    );
+    await fixture.fail();
+    const settings = ['a=1', 'b=1', 'c=0'];
+    expect(fixture.logInSettings).toEqual([[], settings]);
+    await fixture.send(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.upstreams[2]?.heard).toEqual(['Q SELECT 1']);
+  });
+
+  it('are not asked for again where PostgreSQL did not tell them', async () => {
+    await open(withDefaults(null, defaults(line('a', '1', '0'))));
+    await fixture.fail();
+    expect(fixture.logInSettings).toEqual([[]]);
+  });
+
+  it('are not awaited when the leader goes: those of the next one count', async () => {
+    await open({
+      upstream(number) {
+        const upstream = new FakeUpstream({ pid: number, isLate: true });
+        upstream.hangs = number === 1;
+        upstream.defaults = defaults(line('a', String(number), '0'));
+        upstream.welcome();
+        return upstream;
+      },
+    });
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['Z I']);
+    await fixture.fail();
+    expect(fixture.logInSettings).toEqual([[], [], ['a=2']]);
   });
 });
 

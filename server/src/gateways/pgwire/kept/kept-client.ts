@@ -253,8 +253,17 @@ export class KeptClient {
 
   private find(how: Continuation): Promise<Found> {
     const { service, limits, open, turns } = this.options;
-    const { signal } = this.over;
-    return findUpstream({ service, open, steps: this.following.stepsTo(how), turns, limits, signal });
+    const { following, over } = this;
+    return findUpstream({
+      service,
+      open,
+      steps: following.stepsTo(how),
+      settings: following.loginSettings,
+      correct: (session) => following.corrections(session),
+      turns,
+      limits,
+      signal: over.signal,
+    });
   }
 
   private enter(

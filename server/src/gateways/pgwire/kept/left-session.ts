@@ -8,7 +8,9 @@ import { endsSession, frameOf, readErrorFields } from '../../../pgwire/backend-m
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { back, comesAnyTime, front } from '../../../pgwire/message-types.ts';
+import { DefaultsAnswer, type LoginDefaults } from './login-defaults.ts';
 import { type ParsedText, StateAnswer, type StateSnapshot } from './state-question.ts';
+import { AnswersInTurn } from './upstream-reader.ts';
 
 export interface LeftSession {
   /** The key for CancelRequests that its client was given. */
@@ -20,6 +22,8 @@ export interface LeftSession {
   readonly statements: readonly (readonly [string, Buffer])[];
   /** Custom settings that it may have. */
   readonly settingNames: Iterable<string>;
+  /** Those of its login. */
+  readonly defaults: LoginDefaults;
   /** The connection to its PostgreSQL. */
   readonly upstream: Duplex;
 }
@@ -27,25 +31,32 @@ export interface LeftSession {
 /** Longer rows are of no session that can be moved. */
 const rowBytesMax = 1_048_576;
 
-/** Reads the answer to `askState`. */
+/** Reads the answers to `askDefaultsLate` and `askState`. */
 export class LeavingReader {
   private readonly splitter: FrameSplitter;
   private readonly gatherer = new FrameGatherer(rowBytesMax);
-  private readonly answer: StateAnswer;
+  private readonly answer: AnswersInTurn;
   private readonly onFatal: (message: Buffer) => void;
 
   /** `onEnd`: null if it could not be found out. `onFatal`: PostgreSQL ends the session, for this reason. */
   constructor(
     frameBytesMax: number,
-    onEnd: (snapshot: StateSnapshot | null) => void,
+    onEnd: (snapshot: StateSnapshot | null, defaults: LoginDefaults) => void,
     onFatal: (message: Buffer) => void,
   ) {
     this.onFatal = onFatal;
     this.splitter = new FrameSplitter(frameBytesMax);
-    this.answer = new StateAnswer((snapshot) => {
-      onEnd(snapshot);
-      return null;
-    });
+    let defaults: LoginDefaults = null;
+    this.answer = new AnswersInTurn([
+      new DefaultsAnswer((found) => {
+        defaults = found;
+        return null;
+      }),
+      new StateAnswer((snapshot) => {
+        onEnd(snapshot, defaults);
+        return null;
+      }),
+    ]);
   }
 
   /** @throws ProtocolViolation */

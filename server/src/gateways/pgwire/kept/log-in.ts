@@ -19,6 +19,7 @@ import { back } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
 import { meaningOf, saysBackendEnded } from './last-words.ts';
+import { defaultsIn, type LoginDefaults } from './login-defaults.ts';
 import type { RestoreStep } from './restore.ts';
 
 export type LogInResult =
@@ -30,8 +31,10 @@ export type LogInResult =
       readonly notifications: readonly Buffer[];
       /** Prepared statements that could not be made. */
       readonly forgotten: readonly string[];
-      /** Of the step that asks: the first column of its row; null: it was not asked, or not answered. */
+      /** Whether it may act elsewhere: `t` or `f`; null: it was not asked, or not answered. */
       readonly told: string | null;
+      /** The defaults that it has; null: so. */
+      readonly defaults: LoginDefaults;
     }
   /** `again`: later, or elsewhere, it may succeed; `broke`: the connection was lost. `failed`: it will not. */
   | { readonly kind: 'again'; readonly error: GatewayError; readonly broke: boolean }
@@ -72,6 +75,7 @@ class LogIn {
   private readonly forgotten: string[] = [];
   private key: Buffer | null = null;
   private told: string | null = null;
+  private defaults: LoginDefaults = null;
   /** -1: it logs in. */
   private step = -1;
   private timer: NodeJS.Timeout | null = null;
@@ -138,13 +142,18 @@ class LogIn {
         this.failed(readErrorFields(message));
         return;
       case back.dataRow:
-        if (this.options.steps[this.step]?.asks === true) this.told = firstColumn(message);
+        this.answered(this.options.steps[this.step]?.asks, message);
         return;
       case back.readyForQuery:
         this.next();
         return;
       default:
     }
+  }
+
+  private answered(asked: RestoreStep['asks'], row: Buffer): void {
+    if (asked === 'effects') this.told = firstColumn(row);
+    else if (asked === 'defaults') this.defaults = defaultsIn(row);
   }
 
   private failed(fields: ErrorFields): void {
@@ -169,8 +178,8 @@ class LogIn {
       this.upstream.write(Buffer.concat(steps.map(({ bytes }) => bytes)));
     this.step += 1;
     if (this.step < steps.length) return;
-    const { parameters, key, notifications, forgotten, told } = this;
-    this.end({ kind: 'in', parameters, key, notifications, forgotten, told });
+    const { parameters, key, notifications, forgotten, told, defaults } = this;
+    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, defaults });
   }
 
   private again(error: GatewayError, broke: boolean): void {

@@ -4,6 +4,7 @@ import * as send from '../../../pgwire/frontend-messages.ts';
 import { effectsElsewhere } from '../../../pgwire/effects-elsewhere.ts';
 import { front } from '../../../pgwire/message-types.ts';
 import { failedBlock } from './failed-block.ts';
+import { askDefaults } from './login-defaults.ts';
 import type { SessionState } from './session-state.ts';
 
 /** Is answered with one ReadyForQuery. */
@@ -13,7 +14,7 @@ export interface RestoreStep {
   readonly onError: 'end' | 'forget' | 'expected';
   readonly statement: string;
   /** Its answer is kept. */
-  readonly asks?: true;
+  readonly asks?: 'effects' | 'defaults';
 }
 
 /**
@@ -64,7 +65,15 @@ export const askElsewhere: RestoreStep = {
   bytes: Buffer.concat([send.runsAs('barista_effects', effectsElsewhere('session_user')), send.sync]),
   onError: 'expected',
   statement: '',
-  asks: true,
+  asks: 'effects',
+};
+
+/** What defaults the session has, ahead of all that it is given. */
+export const askNewDefaults: RestoreStep = {
+  bytes: askDefaults,
+  onError: 'expected',
+  statement: '',
+  asks: 'defaults',
 };
 
 function must(bytes: Buffer): RestoreStep {

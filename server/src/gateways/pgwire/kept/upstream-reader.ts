@@ -47,6 +47,22 @@ export interface OwnAnswer {
   take(type: number, message: Buffer | null): OwnTaken;
 }
 
+/** Several questions were asked at once. The client is told what the last of them tells it. */
+export class AnswersInTurn implements OwnAnswer {
+  private readonly answers: OwnAnswer[];
+
+  constructor(answers: readonly OwnAnswer[]) {
+    this.answers = [...answers];
+  }
+
+  take(type: number, message: Buffer | null): OwnTaken {
+    const taken = this.answers[0]?.take(type, message) ?? 'notMine';
+    if (typeof taken === 'string' || this.answers.length === 1) return taken;
+    this.answers.shift();
+    return 'goesOn';
+  }
+}
+
 const wholeBytesMax = 16_384;
 /** The same in both directions. */
 const copyData = front.copyData;

@@ -9,6 +9,7 @@ import type { Placement } from '../front/await-service.ts';
 import { type Arrival, type Front, openSession } from '../front/sessions.ts';
 import { roleOf } from '../codec/startup.ts';
 import { openUpstream } from '../login/upstream-login.ts';
+import type { Setting } from './login-defaults.ts';
 
 export type Place = Extract<Service, { kind: 'at' }> | Extract<Placement, { kind: 'here' }>;
 
@@ -17,8 +18,12 @@ export type Upstream =
   | { readonly code: 'open'; readonly stream: Duplex }
   | { readonly code: 'failed'; readonly reason: string };
 
-/** Opens a connection on which a certain client logs in. Never rejects. `signal` aborted: nobody wants it any more. */
-export type OpenUpstream = (place: Place, signal: AbortSignal) => Promise<Upstream>;
+/** Opens a connection on which a certain client logs in, with these settings besides those of its startup packet. Never rejects. `signal` aborted: nobody wants it any more. */
+export type OpenUpstream = (
+  place: Place,
+  signal: AbortSignal,
+  settings?: readonly Setting[],
+) => Promise<Upstream>;
 
 /** Whoever serves now; null: nobody. */
 export function placeNow(service: Pick<ClientService, 'service' | 'door'>): Place | null {
@@ -35,10 +40,12 @@ export function isSamePlace(one: Place, other: Service): boolean {
 
 /** Whoever is to be let in again has proved who it is when it came. */
 export function upstreamOpener(front: Front, arrival: Arrival): OpenUpstream {
-  return (place, signal) =>
-    place.kind === 'at'
-      ? openThere(front, arrival, place, signal)
-      : Promise.resolve(openHere(front, arrival, place));
+  return (place, signal, settings = []) => {
+    const startup = { ...arrival.startup, parameters: [...arrival.startup.parameters, ...settings] };
+    return place.kind === 'at'
+      ? openThere(front, { ...arrival, startup }, place, signal)
+      : Promise.resolve(openHere(front, { ...arrival, startup }, place));
+  };
 }
 
 async function openThere(

@@ -13,19 +13,21 @@ export class Draining {
   private readonly tracker: Pick<RequestTracker, 'outstanding' | 'status' | 'request'>;
   private readonly input: Pick<ClientInput, 'atBoundary'>;
   private readonly onIdle: () => void;
-  /** Requests up to this one were answered before; the first is the log-in. */
+  /** Requests up to this one were answered before. */
   private readonly before: number;
   private timer: NodeJS.Timeout | null = null;
 
+  /** `loginRequests`: so many come before the client's own: the login, and what a gateway asks behind it. */
   constructor(
     tracker: Pick<RequestTracker, 'outstanding' | 'status' | 'request'>,
     input: Pick<ClientInput, 'atBoundary'>,
     onIdle: () => void,
+    loginRequests = 1,
   ) {
     this.tracker = tracker;
     this.input = input;
     this.onIdle = onIdle;
-    this.before = Math.max(1, tracker.outstanding ? tracker.request - 1 : tracker.request);
+    this.before = Math.max(loginRequests, tracker.outstanding ? tracker.request - 1 : tracker.request);
   }
 
   /** Something was answered, or it begins. */

@@ -23,6 +23,7 @@ import {
 import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
 import { LeavingReader, type LeftSession, statementsOf } from '../kept/left-session.ts';
+import { askDefaultsLate, type LoginDefaults } from '../kept/login-defaults.ts';
 import { askState, type StateSnapshot } from '../kept/state-question.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AnswerGate, Gated } from './answer-gate.ts';
@@ -322,10 +323,11 @@ export class Session implements Gated {
 
   /** It may end what is under way, and then ends; a transaction that is open may go on. `onOver`: it asks nothing more. */
   drain(onOver: () => void): void {
-    this.draining ??= new Draining(this.tracker, this.input, () => {
+    const onIdle = (): void => {
       if (this.state === 'open') this.leave(onOver);
       else onOver();
-    });
+    };
+    this.draining ??= new Draining(this.tracker, this.input, onIdle, this.options.takesDoubts ? 2 : 1);
     this.draining.look();
   }
 
@@ -343,10 +345,10 @@ export class Session implements Gated {
     }
     this.state = 'leaving';
     this.clientValve.pause('waiting');
-    const found = (snapshot: StateSnapshot | null): void => {
+    const found = (snapshot: StateSnapshot | null, defaults: LoginDefaults): void => {
       if (this.state !== 'leaving') return;
       if (snapshot === null) this.end(errors.handingOver);
-      else this.left(snapshot, customSettings, onLeft);
+      else this.left({ snapshot, defaults, settingNames: customSettings }, onLeft);
       onOver();
     };
     const ended = (words: Buffer): void => {
@@ -354,12 +356,12 @@ export class Session implements Gated {
       onOver();
     };
     this.leaving = new LeavingReader(limits.frameBytesMax, found, ended);
-    this.backend.write(askState(customSettings, startupParameter(startup, 'user') ?? ''));
+    const question = askState(customSettings, startupParameter(startup, 'user') ?? '');
+    this.backend.write(Buffer.concat([askDefaultsLate, question]));
   }
 
   private left(
-    snapshot: StateSnapshot,
-    settingNames: ReadonlySet<string>,
+    found: Pick<LeftSession, 'snapshot' | 'settingNames' | 'defaults'>,
     onLeft: (session: LeftSession) => void,
   ): void {
     const { key, parameters, backend, client } = this;
@@ -369,11 +371,10 @@ export class Session implements Gated {
     this.outbox.leave();
     this.closeBackend();
     onLeft({
+      ...found,
       key,
       parameters,
-      snapshot,
-      statements: statementsOf(snapshot),
-      settingNames,
+      statements: statementsOf(found.snapshot),
       upstream: backend,
     });
   }

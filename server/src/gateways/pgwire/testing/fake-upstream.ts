@@ -17,7 +17,9 @@ import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import { frame } from './frames.ts';
 
 function dataRow(text: string): Buffer {
-  return frame('D', Buffer.concat([Buffer.from([0, 1, 0, 0, 0, text.length]), Buffer.from(text)]));
+  const head = Buffer.from([0, 1, 0, 0, 0, 0]);
+  head.writeUInt16BE(text.length, 4);
+  return frame('D', Buffer.concat([head, Buffer.from(text)]));
 }
 
 const MiB = 1_048_576;
@@ -38,7 +40,11 @@ export class FakeUpstream {
   private readonly far: Duplex;
   /** What it says when it is asked whether its sessions may act elsewhere. That question is not among what it has heard. */
   actsElsewhere = false;
+  /** What it says of the defaults of its login; null: nothing. */
+  defaults: string | null = null;
   private asksEffects = false;
+  /** Nor is the one for the defaults of its login. */
+  private asksDefaults = false;
   private portal = '';
   private skips = false;
 
@@ -85,7 +91,9 @@ export class FakeUpstream {
     const first = message.toString('latin1', headerBytes, stringEnd(message, headerBytes, message.length));
     const isEffects = first.endsWith('barista_effects') || (type === 'S' && this.asksEffects);
     this.asksEffects = isEffects && type !== 'S';
-    if (!isEffects) this.heard.push(`${type} ${first}`.trim());
+    const isDefaults = first.endsWith('barista_login_defaults') || (type === 'S' && this.asksDefaults);
+    this.asksDefaults = isDefaults && type !== 'S';
+    if (!isEffects && !isDefaults) this.heard.push(`${type} ${first}`.trim());
     if (this.hangsAt !== null && this.heard.at(-1)?.includes(this.hangsAt) === true) this.hangs = true;
     if (this.hangs) return;
     if (type === 'Q') this.query(first);
@@ -124,6 +132,7 @@ export class FakeUpstream {
       }
       case 'E': {
         if (this.asksEffects) this.say(dataRow(this.actsElsewhere ? 't' : 'f'));
+        if (this.asksDefaults && this.defaults !== null) this.say(dataRow(this.defaults));
         const answer = this.run(this.portal);
         this.skips = answer[0] === 'E'.charCodeAt(0);
         return this.say(answer);

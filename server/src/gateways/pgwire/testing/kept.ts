@@ -18,6 +18,8 @@ export interface KeptFixture {
   readonly kept: KeptClient;
   readonly client: Duplex;
   readonly upstreams: FakeUpstream[];
+  /** With which each upstream but the first was opened. */
+  readonly logInSettings: readonly (readonly string[])[];
   /** What the client was told since the last call, one line a message, and nothing of what differs from one text of an error to another. */
   told(): string[];
   send(...messages: readonly Buffer[]): Promise<void>;
@@ -48,6 +50,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
   const [client, far] = duplexPair();
   client.on('close', () => far.destroy());
   const upstreams: FakeUpstream[] = [];
+  const logInSettings: (readonly string[])[] = [];
   function next(): Duplex {
     const number = upstreams.length + 1;
     const upstream = options.upstream?.(number) ?? new FakeUpstream({ pid: number });
@@ -84,7 +87,10 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     isProven: options.isProven ?? false,
     limits: { ...defaultLimits, ...options.limits },
     service,
-    open: () => Promise.resolve({ code: 'open', stream: next() }),
+    open: (_place, _signal, settings = []) => {
+      logInSettings.push(settings.map(([name, value]) => `${name}=${value}`));
+      return Promise.resolve({ code: 'open', stream: next() });
+    },
     turns: options.turns ?? new Turns(16),
     budget: new KeptBudget(1 << 27),
     onAuthenticated: () => null,
@@ -103,6 +109,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     kept,
     client,
     upstreams,
+    logInSettings,
     told() {
       const all = lines;
       lines = [];
