@@ -6,8 +6,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import { LaunchError } from '../adapters/postgres/launch-error.ts';
-import { ConfigError } from '../config/config-error.ts';
 import { resolveTarget } from './admin/admin-client.ts';
 import { runBackup } from './admin/backup-command.ts';
 import { runListBackups, runVerifyBackup } from './admin/backups-command.ts';
@@ -27,7 +25,8 @@ import type { ReplicaCommand } from '../demo/replica-process.ts';
 import { runDemo } from '../demo/run-demo.ts';
 import { runDoctor } from './doctor/doctor-command.ts';
 import { fetchProcesses, fetchReport, findDemo, sendFault } from './demo-client.ts';
-import { CliError, exitCodes, type ExitCode } from '../main/errors.ts';
+import { exitCodes, type ExitCode } from '../main/errors.ts';
+import { wordsOf } from '../main/failure-words.ts';
 import { buildProgram, type Commands } from './program.ts';
 import { serve, type StartReplica } from '../main/serve.ts';
 
@@ -146,18 +145,7 @@ function packageVersion(): string {
 function explain(error: unknown): ExitCode {
   // Commander has printed what is wrong, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-  if (error instanceof LaunchError) {
-    process.stderr.write(`${error.message}\n`);
-    return exitCodes.failed;
-  }
-  if (error instanceof ConfigError) {
-    process.stderr.write(`${error.message}\n`);
-    return exitCodes.usage;
-  }
-  if (error instanceof CliError) {
-    process.stderr.write(`${error.message}\n`);
-    return error.exitCode;
-  }
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  return exitCodes.failed;
+  const { text, exitCode } = wordsOf(error);
+  process.stderr.write(`${text}\n`);
+  return exitCode;
 }

@@ -44,6 +44,12 @@ describe.each([
   ['init', () => foundReplica(config)],
   ['restore', () => restoreReplica(config, backupAt(join(root, 'backup')), unobserved)],
 ])('%s', (_command, found) => {
+  it('does not take a path at which nobody can look for a log', async () => {
+    write('file', '');
+    config = configOfOne(join(root, 'file', 'below'));
+    await expect(found()).rejects.toThrow(/^locking the log: ENOTDIR/);
+  });
+
   it('says that a restore was interrupted, and what to move away', async () => {
     write('postgres/data/PG_VERSION', '18');
     await expect(found()).rejects.toThrow(

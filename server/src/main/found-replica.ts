@@ -264,6 +264,9 @@ async function logThere(config: ReplicaConfig): Promise<string | null> {
     return 'a log';
   } catch (error) {
     if (!(error instanceof LogStoreError)) throw error;
-    return error.code === 'logMissing' ? null : `a log (${error.message})`;
+    if (error.code === 'logMissing') return null;
+    // Anything else says that nobody can look.
+    if (error.code === 'logLocked' || error.code === 'logCorrupt') return `a log (${error.message})`;
+    throw error;
   }
 }

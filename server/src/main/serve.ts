@@ -21,6 +21,7 @@ import { untilAskedToStop } from './asked-to-stop.ts';
 import { buildInfo } from './build-info.ts';
 import { type CertificateFiles, openCertificateFiles } from './certificate-files.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
+import { wordsOf } from './failure-words.ts';
 import { letHeapGrow } from './heap-growth.ts';
 import { operatorTokens } from './operator-tokens.ts';
 import { watchStandstill } from './standstill.ts';
@@ -46,11 +47,20 @@ export interface ServeContext {
 
 export type StartReplica = (config: ReplicaConfig, context: ServeContext) => Promise<ServedReplica>;
 
+/** Only a defect is logged with its stack. */
+function loggedError(error: Error): object {
+  const logged = pino.stdSerializers.err(error);
+  return wordsOf(error).kind === 'defect' ? logged : { ...logged, stack: undefined };
+}
+
 /** Resolves when the replica has stopped because it was asked to. */
 export async function serve(configFile: string, start: StartReplica): Promise<ExitCode> {
   letHeapGrow();
   const config = loadReplicaConfig(configFile);
-  const logger = pino({ name: config.id, level: config.logLevel }, pino.destination({ dest: 1, sync: true }));
+  const logger = pino(
+    { name: config.id, level: config.logLevel, serializers: { err: loggedError } },
+    pino.destination({ dest: 1, sync: true }),
+  );
   const onFatal = (error: Error): void => {
     logger.fatal({ err: error }, 'the replica cannot go on');
     process.exit(exitCodes.failed);

@@ -5,6 +5,7 @@
  */
 import { LogStoreError } from '../../ports/log-store.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
+import { wordsOf } from '../../main/failure-words.ts';
 import { CliError, exitCodes } from '../../main/errors.ts';
 import type { Founding, Kept, RestoreFrom, RestoreProgress } from '../../main/found-replica.ts';
 import type { ProgressLine } from './progress-line.ts';
@@ -118,6 +119,6 @@ async function orExplain<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!(error instanceof LogStoreError)) throw error;
-    throw new CliError(`Nothing was founded: ${error.message}`, exitCodes.failed, { cause: error });
+    throw new CliError(`Nothing was founded: ${wordsOf(error).text}`, exitCodes.failed, { cause: error });
   }
 }
