@@ -4,7 +4,7 @@ import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { Ballot, ReplicaId, Role, Slot } from '../multipaxos/types/names.ts';
 
 /**
- * `starting`: PostgreSQL or the log is being opened. `recovering`: applying what was chosen. `serving`: can answer clients
+ * `starting`: PostgreSQL or the log is being opened. `recovering`: applying what was chosen, or a follower of a leader that does not serve clients. `serving`: can answer clients
  * (a leader itself, a follower through it). `noLeader`: up, but no leader is known. `databaseDown`: its PostgreSQL is away.
  * `logFull`: cannot make votes durable for want of space. `logCorrupt`: refuses to vote. `diverged`: a comparison found other data than the majority's, so the replica
  * serves and leads no more. `joining`: it has no log, and waits to be admitted by the others.

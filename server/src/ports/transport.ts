@@ -14,6 +14,9 @@ export interface Peer {
   readonly address: MemberAddress;
 }
 
+/** From this version of the peers' protocol on heartbeats carry notes. Older replicas write none, and pass over those that come. */
+export const notesCameWith = 8;
+
 export interface Transport {
   /** Queues a message for an incarnation; drops it if the peer is away or its queue is full. Never throws, never blocks. */
   send(to: ReplicaId, message: Message): void;

@@ -31,10 +31,14 @@ it('no leadership is proposed before everything that is chosen is replayed, thou
   expect(await group.time.passUntil(isElected, 10_000)).toBe(true);
   await group.time.pass(2_000);
   expect([isElected(), proposed]).toEqual([true, []]);
+  const follower = (): string =>
+    others.find(({ replica }) => replica!.status(0).role === 'follower')!.replica!.status(0).state;
+  expect(follower()).toBe('recovering');
 
   isBehind = false;
   expect(await group.time.passUntil(() => group.serving() !== null, 1_000)).toBe(true);
   expect(proposed).toEqual([group.serving()!.id]);
+  expect(await group.time.passUntil(() => follower() === 'serving', 1_000)).toBe(true);
   await old.start();
   await group.healthy(30_000);
   await group.equal();

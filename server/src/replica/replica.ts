@@ -10,6 +10,8 @@ import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { Effect } from '../multipaxos/types/effects.ts';
 import type { SlotEntry } from '../multipaxos/types/entries.ts';
 import type { CoreLeaseEvent } from '../multipaxos/types/lease-trace.ts';
+import { replicaOf } from '../multipaxos/configuration.ts';
+import type { LeaderNote } from '../multipaxos/types/messages.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
 import type { Payload } from '../payload/payload.ts';
@@ -17,7 +19,7 @@ import type { Archiving } from '../payload/wal/archiving.ts';
 import type { ControlMessage } from '../ports/control.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { LogStore } from '../ports/log-store.ts';
-import type { Transport } from '../ports/transport.ts';
+import { notesCameWith, type Transport } from '../ports/transport.ts';
 import type { Admin } from './admin.ts';
 import type { CoreHost, CoreListener } from './consensus/core-host.ts';
 import type { GroupInterval } from './consensus/group-interval.ts';
@@ -244,6 +246,23 @@ export class Replica implements CoreListener {
     events.apply({ name: 'Purge', from, slot, why: watch.isPressing ? 'pressure' : 'everybody' });
   }
 
+  leaderNote(): LeaderNote {
+    return { serves: this.parts.service.service().kind === 'here' };
+  }
+
+  leaderNoted(ballot: Ballot, note: LeaderNote): void {
+    this.parts.leadership.leaderNoted(ballot, note);
+  }
+
+  /** A leader of an older version does not say whether it serves: that it leads has to do. */
+  private leaderServes(): boolean {
+    const { leadership, transport } = this.parts;
+    const { leader, note } = leadership;
+    if (leader === null) return false;
+    if (note !== null) return note.serves;
+    return (transport.versionOf(replicaOf(leader)) ?? notesCameWith) < notesCameWith;
+  }
+
   logTrouble(error: Error | null): void {
     this.trouble.note(error);
   }
@@ -322,6 +341,7 @@ export class Replica implements CoreListener {
       launchStep: health.launchStep,
       role,
       service: service.service().kind,
+      leaderServes: this.leaderServes(),
       pointer: payload.pointer,
       commitPoint,
     };
@@ -346,7 +366,8 @@ export class Replica implements CoreListener {
   /** Empty: it could lead now. */
   private whyNotLead(): string {
     if (this.isStopping) return 'it is being stopped';
-    const { state, message } = conditionOf(this.facts());
+    // A leader that hands over serves nobody in between.
+    const { state, message } = conditionOf({ ...this.facts(), leaderServes: true });
     if (state !== 'serving') return `it is ${state}${message === null ? '' : ` (${message})`}`;
     return this.parts.membership.isVoter() ? '' : 'it is no voter';
   }

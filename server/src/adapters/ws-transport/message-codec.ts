@@ -8,7 +8,7 @@
 import { Packr, Unpackr } from 'msgpackr';
 import type { Entry, Vote } from '../../multipaxos/types/entries.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
-import type { Message } from '../../multipaxos/types/messages.ts';
+import type { LeaderNote, Message } from '../../multipaxos/types/messages.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import { clipped, controlBytesMax, isControlKind, readControl, withoutDigest } from './control-codec.ts';
@@ -118,6 +118,7 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
         sentAtMs: sentAtMs(),
         globalApplicationPointer,
         configuration: configuration(),
+        ...(fields.note === undefined ? {} : { note: leaderNote(fields.note) }),
       };
     }
     case 'HeartbeatAck': {
@@ -149,6 +150,11 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
       kind satisfies never;
       throw new FrameError('of an unknown kind');
   }
+}
+
+function leaderNote(value: unknown): LeaderNote {
+  const fields = object(value, 'note');
+  return { serves: bool(fields.serves, 'serves') };
 }
 
 function entry(value: unknown, group: GroupId): Entry {

@@ -59,7 +59,13 @@ export interface Accepted extends MessageBase {
   readonly sentAtMs: number;
 }
 
-/** Keeps the lease and carries the commit point when there is nothing to propose. */
+/** What the shell of a leader tells the shells of others with a heartbeat. Cores neither write nor read it. */
+export interface LeaderNote {
+  /** Clients are served at the leader: it takes them in, and its database answers. */
+  readonly serves: boolean;
+}
+
+/** Keeps the lease and carries the commit point when there is nothing to propose. `note`: absent within a core, and from replicas that do not write it. */
 export interface Heartbeat extends MessageBase {
   readonly kind: 'Heartbeat';
   readonly commitPoint: Slot;
@@ -67,6 +73,7 @@ export interface Heartbeat extends MessageBase {
   /** Everything at or below is applied and durable on every replica: the log below may go. */
   readonly globalApplicationPointer: Slot;
   readonly configuration: Configuration;
+  readonly note?: LeaderNote;
 }
 
 export interface HeartbeatAck extends MessageBase {

@@ -34,6 +34,7 @@ describe('the host of the core', () => {
   let sent: Message[];
   let troubles: (LogStoreError | null)[];
   let purged: number[];
+  let noted: unknown[];
   let log: LogStore;
 
   /** `alone`: the only voter, which soon leads. */
@@ -43,6 +44,7 @@ describe('the host of the core', () => {
     sent = [];
     troubles = [];
     purged = [];
+    noted = [];
     const identity = { cluster: 'c', member: r1 };
     log = await createMemoryLog(disk, {
       identity,
@@ -98,6 +100,8 @@ describe('the host of the core', () => {
       trace: () => {},
       traceLease: () => {},
       logIdle: () => {},
+      leaderNote: () => null,
+      leaderNoted: (ballot, note) => noted.push({ ballot, note }),
       logTrouble: (error) => troubles.push(error),
       purgedByPeer: (_peer, purgedTo) => purged.push(purgedTo),
       purged: () => {},
@@ -135,6 +139,24 @@ describe('the host of the core', () => {
       await eventually(() => expect(votes()).toBe(slot));
     }
     expect(core.snapshot().lastSlot).toBe(40);
+  });
+
+  it("hears a leader's note, and no other replica's in its name", async () => {
+    await start(Number.POSITIVE_INFINITY);
+    const heartbeat = {
+      kind: 'Heartbeat',
+      group,
+      ballot,
+      commitPoint: 0 as Slot,
+      sentAtMs: 1,
+      globalApplicationPointer: 0 as Slot,
+      configuration,
+      note: { serves: true },
+    } as const;
+    deliver(r3, heartbeat);
+    expect(noted).toEqual([]);
+    deliver(r2, heartbeat);
+    expect(noted).toEqual([{ ballot, note: { serves: true } }]);
   });
 
   it('takes what is chosen from memory where the log has only an older vote for something else', async () => {

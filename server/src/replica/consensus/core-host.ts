@@ -25,8 +25,8 @@ import type { CoreConfig, Effect, Input } from '../../multipaxos/types/effects.t
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { CoreLeaseEvent, TracedLease } from '../../multipaxos/types/lease-trace.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
-import type { Message } from '../../multipaxos/types/messages.ts';
-import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { LeaderNote, Message } from '../../multipaxos/types/messages.ts';
+import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { LogRecord } from '../../multipaxos/types/records.ts';
 import type { CoreSnapshot, TraceLevel, CoreTraceEvent } from '../../multipaxos/types/trace.ts';
 import { pause } from '../../payload/pause.ts';
@@ -73,6 +73,10 @@ export interface CoreListener {
   traceLease(event: CoreLeaseEvent): void;
   /** A group of records has become durable, in so many milliseconds. */
   logIdle(tookMs: number): void;
+  /** What goes with a heartbeat of this leader; null: nothing. */
+  leaderNote(): LeaderNote | null;
+  /** What came with a heartbeat of `ballot`'s leader. */
+  leaderNoted(ballot: Ballot, note: LeaderNote): void;
   /** `null` when the log can be written again. */
   logTrouble(error: LogStoreError | null): void;
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
@@ -137,6 +141,8 @@ export class CoreHost {
   /** Behind this slot the log began before what is being carried out. */
   private keptFrom = 0 as Slot;
   private listener: CoreListener | null = null;
+  /** The newest heartbeat, and what was sent in its place. */
+  private noted: { readonly plain: Message; readonly sent: Message } | null = null;
   private stopTicking: (() => void) | null = null;
   /** For when a Tick is wanted that is not the next one. */
   private hurry: { readonly atMs: number; readonly stop: () => void } | null = null;
@@ -239,7 +245,8 @@ export class CoreHost {
     }
   }
 
-  private receive(from: ReplicaId, message: Message): void {
+  private receive(from: ReplicaId, received: Message): void {
+    const message = this.withoutNote(from, received);
     const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
     if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
     if (message.kind === 'Accepted') this.sending.accepted(from, message.lastSlot);
@@ -247,6 +254,23 @@ export class CoreHost {
     // A leader that serves has all that it needs, whatever a peer says.
     if (message.kind !== 'CatchUpReply' || message.entries.length > 0 || isServing(this.state)) return;
     if (message.purgedTo > this.state.commitPoint) this.listener?.purgedByPeer(from, message.purgedTo);
+  }
+
+  private withoutNote(from: ReplicaId, message: Message): Message {
+    if (message.kind !== 'Heartbeat' || message.note === undefined) return message;
+    const { note, ...heartbeat } = message;
+    if (message.ballot.replica === from) this.listener?.leaderNoted(message.ballot, note);
+    return heartbeat;
+  }
+
+  /** One object for all peers stays one: it is encoded once. */
+  private withNote(message: Message): Message {
+    if (message.kind !== 'Heartbeat') return message;
+    if (this.noted?.plain === message) return this.noted.sent;
+    const note = this.listener?.leaderNote() ?? null;
+    const sent = note === null ? message : { ...message, note };
+    this.noted = { plain: message, sent };
+    return sent;
   }
 
   stop(): void {
@@ -286,7 +310,7 @@ export class CoreHost {
         void this.write();
         return;
       case 'send':
-        this.sending.send(effect.to, effect.message);
+        this.sending.send(effect.to, this.withNote(effect.message));
         return;
       case 'chosen':
         this.chosenBytes.add(effect.entries);

@@ -46,6 +46,8 @@ const listener: CoreListener = {
   trace: nothing,
   traceLease: nothing,
   logIdle: nothing,
+  leaderNote: () => null,
+  leaderNoted: nothing,
   logTrouble: nothing,
   purgedByPeer: nothing,
   purged: nothing,

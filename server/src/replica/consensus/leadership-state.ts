@@ -1,6 +1,7 @@
 /** Who leads, as the core said it last. */
-import { ballotNone } from '../../multipaxos/ballot.ts';
+import { ballotNone, sameBallot } from '../../multipaxos/ballot.ts';
 import type { Effect } from '../../multipaxos/types/effects.ts';
+import type { LeaderNote } from '../../multipaxos/types/messages.ts';
 import type { Ballot, ReplicaId, Role } from '../../multipaxos/types/names.ts';
 import { ElectionTally } from './election-tally.ts';
 
@@ -10,7 +11,17 @@ export class LeadershipState {
   /** By the core's rules: all that was found is chosen and applied. Clients are served when the payload is ready, too. */
   serving = false;
   ballot: Ballot = ballotNone;
+  private noted: { readonly ballot: Ballot; readonly note: LeaderNote } | null = null;
   readonly elections = new ElectionTally();
+
+  leaderNoted(ballot: Ballot, note: LeaderNote): void {
+    this.noted = { ballot, note };
+  }
+
+  /** What the leader of this ballot has told; null: it has told nothing. */
+  get note(): LeaderNote | null {
+    return this.noted !== null && sameBallot(this.noted.ballot, this.ballot) ? this.noted.note : null;
+  }
 
   /** True if anything else than the ballot has changed. */
   take(effect: Extract<Effect, { kind: 'leadership' }>): boolean {

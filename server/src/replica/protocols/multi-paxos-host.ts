@@ -161,6 +161,13 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
     this.tellRoom();
   }
 
+  /** Each replica executes statements itself: nobody asks whether the leader serves. */
+  leaderNote(): null {
+    return null;
+  }
+
+  leaderNoted(): void {}
+
   private tellRoom(): void {
     if (this.standingAt.serving) this.listener?.room();
   }

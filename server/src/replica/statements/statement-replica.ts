@@ -181,6 +181,8 @@ export class StatementReplica implements ProtocolListener {
       launchStep: null,
       role,
       service,
+      // Statements are executed at every replica, whether the leader's database answers or not.
+      leaderServes: true,
       pointer: payload.pointer,
       commitPoint,
     };

@@ -28,6 +28,7 @@ const calm: Facts = {
   launchStep: null,
   role: 'follower',
   service: 'nowhere',
+  leaderServes: false,
   pointer: 0 as Slot,
   commitPoint: 0 as Slot,
 };
@@ -66,6 +67,15 @@ it('a leader that does not believe a member serves, and says whom it does not he
   expect(conditionOf({ ...leading, disbelief: 'r2 says what cannot be.' })).toEqual({
     state: 'serving',
     message: 'r2 says what cannot be.',
+  });
+});
+
+it('a follower serves while its leader does', () => {
+  const following: Facts = { ...calm, service: 'at' };
+  expect(conditionOf({ ...following, leaderServes: true })).toEqual({ state: 'serving', message: null });
+  expect(conditionOf(following)).toEqual({
+    state: 'recovering',
+    message: 'The leader does not serve clients yet.',
   });
 });
 

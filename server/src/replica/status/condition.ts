@@ -19,6 +19,8 @@ export interface Facts {
   readonly launchStep: LaunchStep | null;
   readonly role: Role;
   readonly service: Service['kind'];
+  /** Of a follower: its leader serves clients. */
+  readonly leaderServes: boolean;
   readonly pointer: Slot;
   readonly commitPoint: Slot;
 }
@@ -55,9 +57,14 @@ export function conditionOf(facts: Facts): Condition {
   if (facts.replayPaused !== null) return { state: 'recovering', message: facts.replayPaused };
   if (facts.service === 'here') return { state: 'serving', message: facts.disbelief };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
-  if (facts.service === 'at') return quiet('serving');
+  if (facts.service === 'at') return facts.leaderServes ? quiet('serving') : leaderServesNobody;
   return quiet('noLeader');
 }
+
+const leaderServesNobody: Condition = {
+  state: 'recovering',
+  message: 'The leader does not serve clients yet.',
+};
 
 const launchMessages: Readonly<Record<LaunchStep, string>> = {
   creating: 'A new database is being created.',

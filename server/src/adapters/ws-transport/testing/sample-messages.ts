@@ -88,6 +88,16 @@ export const sampleMessages: Readonly<Record<string, Message>> = {
     globalApplicationPointer: slot(5),
     configuration,
   },
+  'Heartbeat with a note': {
+    kind: 'Heartbeat',
+    group,
+    ballot,
+    commitPoint: slot(19),
+    sentAtMs: 1234.5,
+    globalApplicationPointer: slot(5),
+    configuration,
+    note: { serves: true },
+  },
   HeartbeatAck: {
     kind: 'HeartbeatAck',
     group,
