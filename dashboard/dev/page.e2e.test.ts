@@ -56,7 +56,18 @@ describe('the page', () => {
     await expect.poll(() => text('role-r1'), soon).toBe('paused');
     expect(await part('replica-card-r1').getAttribute('data-leader')).toBe('false');
     expect(await part('role-r1').locator('xpath=..').locator('svg').count()).toBe(0);
-    for (const id of ['r2', 'r3']) await part(`pause-${id}`).click();
+    for (const id of ['r2', 'r3']) {
+      await part(`pause-${id}`).click();
+      await part('confirm-dialog').waitFor();
+      expect(await text('act-question')).toMatch(
+        /^r1 is frozen already.*no majority is left; nobody is served/,
+      );
+      await part('confirm-not').click();
+      await expect.poll(() => part('confirm-dialog').count(), soon).toBe(0);
+      expect(await part(`pause-${id}`).count()).toBe(1);
+      await part(`pause-${id}`).click();
+      await part('confirm-do').click();
+    }
     const all = [...links, 'r2-r3', 'r3-r2'];
     await expect.poll(() => Promise.all(all.map(linkState)), soon).toEqual(all.map(() => 'idle'));
   }, 60_000);

@@ -3,7 +3,7 @@
  *
  * Responsible for: which faults come when, and the moment to look at. Faults are what people can do from the page, but for a row that changes by itself.
  */
-import type { FaultRequest } from '../../server/src/api/status.ts';
+import { type FaultRequest, forced } from '../../server/src/api/status.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
 import type { Act } from './pace.ts';
 import type { SimulatedFixture } from './simulated-fixture.ts';
@@ -113,7 +113,7 @@ export function actsOf({ faults }: Story, { beganMs, group, demo }: SimulatedFix
         group.member(fault.replica).postgres.run?.buffers.alter('catalogue_1', 'tea');
         return undefined;
       }
-      if (fault.action !== 'verify') return demo.supervisor.fault(fault);
+      if (fault.action !== 'verify') return demo.supervisor.fault(forced(fault));
       void group.serving()?.replica?.admin.verify(fault);
       return undefined;
     },

@@ -4,6 +4,7 @@ import { useSystemDark, useTheme } from './components/hooks.ts';
 import { RunProvider, useSelected } from './components/run.tsx';
 import { ServerAway } from './components/server-away.tsx';
 import { ToastsOver, useToasts } from './components/toasts.tsx';
+import { ActQuestionDialog } from './components/act-question.tsx';
 import { useActs } from './components/use-acts.ts';
 import { useKeys } from './components/use-keys.ts';
 import { PresentingProvider, usePresenter } from './components/use-presenter.ts';
@@ -136,6 +137,7 @@ export function App({ store }: { readonly store: RunStore }) {
             </main>
           </div>
         </PresentingProvider>
+        <ActQuestionDialog question={acts.question} />
         <KeyHelp isOpen={isHelpOpen} onOpenChange={setHelpOpen} />
         <ToastsOver queue={toasts} />
       </ServerAway>

@@ -14,7 +14,12 @@ import {
   type RunningZooKeeper,
   startZooKeeper,
 } from '../../server/src/adapters/zookeeper-log/testing/start-zookeeper.ts';
-import type { ClusterStatus, FaultRequest, ReplicaStatus } from '../../server/src/api/status.ts';
+import {
+  type ClusterStatus,
+  type FaultRequest,
+  forced,
+  type ReplicaStatus,
+} from '../../server/src/api/status.ts';
 
 /** Longer than the demo itself waits, so that it says what it waited for. */
 const startMsMax = 240_000;
@@ -212,11 +217,12 @@ class Cluster implements LocalCluster {
     );
   }
 
+  /** On purpose, however many replicas are away. */
   async fault(request: FaultRequest): Promise<void> {
     const response = await fetch(`${this.dashboardUrl}/api/fault`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(request),
+      body: JSON.stringify(forced(request)),
     });
     if (!response.ok) throw new Error(`fault ${JSON.stringify(request)}: ${await response.text()}`);
   }

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import type { FaultRequest } from '../../../server/src/api/status.ts';
 import type { Tone } from '../model/cluster-view.ts';
 import { spellRequest } from '../model/fault-text.ts';
-import type { SendFault } from '../run/requests.ts';
+import type { FaultOutcome, SendFault } from '../run/requests.ts';
 import type { RunStore } from '../run/run-store.ts';
 import { undoOf } from '../stage/acts.ts';
 
@@ -14,6 +14,15 @@ export interface Acts {
   /** What would be undone; null: nothing can be. */
   readonly undoable: string | null;
   readonly undo: () => void;
+  /** What was refused since it leaves no majority; null: nothing was. */
+  readonly question: ActQuestion | null;
+}
+
+export interface ActQuestion {
+  /** What it would do. */
+  readonly text: string;
+  readonly confirm: () => void;
+  readonly leave: () => void;
 }
 
 interface Done {
@@ -23,8 +32,15 @@ interface Done {
 
 const doneMax = 50;
 
+interface Asked {
+  readonly text: string;
+  readonly title: string;
+  readonly requests: readonly FaultRequest[];
+}
+
 export function useActs(store: RunStore, isAway: boolean, tell: (tone: Tone, text: string) => void): Acts {
   const [done, setDone] = useState<readonly Done[]>([]);
+  const [question, setQuestion] = useState<Asked | null>(null);
   // What a server was asked before it went away must not be done when it comes back, long after it was meant.
   const asked = useRef(new AbortController());
   useEffect(() => {
@@ -39,7 +55,10 @@ export function useActs(store: RunStore, isAway: boolean, tell: (tone: Tone, tex
       const { signal } = asked.current;
       const outcomes = await Promise.all(wanted.map((request) => requests.fault(request, signal)));
       const failed = outcomes.find(({ ok }) => !ok);
-      if (failed?.ok === false) tell('bad', failed.error.message);
+      if (failed?.ok === false && isTooMuch(failed)) {
+        const tooMuch = wanted.filter((_, index) => isTooMuch(outcomes[index]));
+        setQuestion({ text: failed.error.message, title, requests: tooMuch });
+      } else if (failed?.ok === false) tell('bad', failed.error.message);
       else tell('good', title);
       return failed === undefined;
     },
@@ -63,5 +82,27 @@ export function useActs(store: RunStore, isAway: boolean, tell: (tone: Tone, tex
     setDone((all) => all.filter((one) => one !== last));
     void send(`Undone: ${last.title}`, last.undo);
   }, [last, send]);
-  return { onFault, act, undoable: last?.title ?? null, undo };
+  const leave = (): void => setQuestion(null);
+  return {
+    onFault,
+    act,
+    undoable: last?.title ?? null,
+    undo,
+    question:
+      question === null
+        ? null
+        : { text: question.text, confirm: () => act(question.title, question.requests.map(forced)), leave },
+  };
+}
+
+/** The same, though no majority is left: of what was refused for that. */
+function forced(request: FaultRequest): FaultRequest {
+  const { action } = request;
+  return action === 'crash' || action === 'pause' || action === 'wipe'
+    ? { ...request, force: true }
+    : request;
+}
+
+function isTooMuch(outcome: FaultOutcome | undefined): boolean {
+  return outcome?.ok === false && outcome.error.code === 'beyondMinority';
 }

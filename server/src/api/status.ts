@@ -250,11 +250,18 @@ export interface ClusterReplica {
 /** `POST /api/fault` of the demo; the `barista fault` command and the dashboard send the same. */
 export type FaultRequest =
   | {
-      readonly action: 'crash' | 'pause' | 'resume' | 'restart' | 'killPostgres' | 'isolate';
+      readonly action: 'resume' | 'restart' | 'killPostgres' | 'isolate';
       readonly replica: ReplicaId;
     }
-  /** What a lost disk does: kill -9, remove, start. */
-  | { readonly action: 'wipe'; readonly replica: ReplicaId; readonly what: 'log' | 'database' | 'both' }
+  /** `force`: though no majority is left then; without it that is refused (`beyondMinority`). */
+  | { readonly action: 'crash' | 'pause'; readonly replica: ReplicaId; readonly force?: boolean }
+  /** What a lost disk does: kill -9, remove, start. `force` likewise. */
+  | {
+      readonly action: 'wipe';
+      readonly replica: ReplicaId;
+      readonly what: 'log' | 'database' | 'both';
+      readonly force?: boolean;
+    }
   /** `amount` 0 mends the link; 1, or none, cuts it. */
   | { readonly action: 'cut'; readonly from: ReplicaId; readonly to: ReplicaId; readonly amount?: number }
   | {
@@ -265,6 +272,14 @@ export type FaultRequest =
       readonly amount: number;
     }
   | { readonly action: 'heal' };
+
+/** What is done on purpose, whatever is left of the group. */
+export function forced(request: FaultRequest): FaultRequest {
+  const { action } = request;
+  return action === 'crash' || action === 'pause' || action === 'wipe'
+    ? { ...request, force: true }
+    : request;
+}
 
 /** The answer to a fault that was set: what was done and what is now so, in words. */
 export interface FaultAnswer {

@@ -35,13 +35,14 @@ export async function sendFault(port: number, request: FaultRequest): Promise<st
   // A restart waits for the old process to stop.
   const answer = await ask({ port, path: '/api/fault', method: 'POST', body: request, timeoutMs: 30_000 });
   const body = answer.body as
-    | (Partial<FaultAnswer> & { readonly error?: { readonly message?: string } })
+    | (Partial<FaultAnswer> & { readonly error?: { readonly code?: string; readonly message?: string } })
     | null
     | undefined;
   if (answer.status === 200 && typeof body?.message === 'string') return body.message;
   if (body?.error?.message === undefined) throw notDemo(port);
   if (answer.status === 400) throw new CliError(body.error.message, exitCodes.usage);
-  throw new CliError(`Refused: ${body.error.message}`, exitCodes.refused);
+  const hint = body.error.code === 'beyondMinority' ? ' Give --force to do it all the same.' : '';
+  throw new CliError(`Refused: ${body.error.message}${hint}`, exitCodes.refused);
 }
 
 async function ask(request: Parameters<typeof requestJson>[0]): ReturnType<typeof requestJson> {

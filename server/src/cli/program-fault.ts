@@ -1,6 +1,6 @@
 /** `barista fault`: what people can do to a running demo. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
-import type { FaultRequest } from '../api/status.ts';
+import { forced, type FaultRequest } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { delayMsMax } from '../adapters/ws-transport/link-faults.ts';
 import { exitCodesText, type Target, type TargetOptions, targetOf, withTarget } from './program-options.ts';
@@ -12,13 +12,18 @@ export interface FaultCommands {
 }
 
 const replicaActions = [
-  ['crash', 'crash', 'kill -9 of its process; it stays down until "restart"'],
-  ['pause', 'pause', 'freeze its process (SIGSTOP)'],
   ['resume', 'resume', 'thaw it'],
   ['restart', 'restart', 'stop its process if it runs, and start it again'],
   ['kill-postgres', 'killPostgres', 'kill -9 of its PostgreSQL alone'],
   ['isolate', 'isolate', 'cut every link to and from it'],
 ] as const;
+
+const harms = [
+  ['crash', 'kill -9 of its process; it stays down until "restart"'],
+  ['pause', 'freeze its process (SIGSTOP)'],
+] as const;
+
+const force = ['--force', 'do it though no majority of the replicas is left then'] as const;
 
 const share = 'share of the messages, 0 to 1; 0 ends it';
 const amountActions = [
@@ -40,6 +45,8 @@ Examples:
   barista fault cut r1 r2           what r1 sends to r2 is lost; r2 still reaches r1
   barista fault delay r1 r3 500     half a second later
   barista fault isolate r2          then: barista fault heal
+
+To crash, freeze or wipe so many that no majority is left takes --force.
 ${exitCodesText}`,
     );
   for (const [name, action, description] of replicaActions) {
@@ -48,6 +55,15 @@ ${exitCodesText}`,
       .action((replica: string, options: TargetOptions) =>
         commands.fault(targetOf(options), { action, replica: replica as ReplicaId }),
       );
+  }
+  for (const [action, description] of harms) {
+    withTarget(fault.command(action).description(description))
+      .argument('<replica>', 'such as r1')
+      .option(...force)
+      .action((replica: string, { force: isForced, ...options }: ForceOptions) => {
+        const request = { action, replica: replica as ReplicaId };
+        return commands.fault(targetOf(options), isForced === true ? forced(request) : request);
+      });
   }
   addWipe(fault, commands);
   linkCommand(fault, 'cut', 'lose every message')
@@ -86,7 +102,11 @@ function linkCommand(fault: Command, action: string, description: string): Comma
     .argument('<to>', 'the replica that should receive');
 }
 
-interface WipeOptions extends TargetOptions {
+interface ForceOptions extends TargetOptions {
+  readonly force?: boolean;
+}
+
+interface WipeOptions extends ForceOptions {
   readonly log?: boolean;
   readonly database?: boolean;
 }
@@ -98,15 +118,17 @@ function addWipe(fault: Command, commands: FaultCommands): void {
     .argument('<replica>', 'such as r1')
     .addOption(new Option('--log', 'only its log: what it has promised and voted').conflicts('database'))
     .addOption(new Option('--database', 'only its PostgreSQL').conflicts('log'))
+    .option(...force)
     .addHelpText(
       'after',
       `
 It comes back by itself while the others serve: as another incarnation if its log is gone, with a copy of another replica's database if its own is.
-At most a minority of the voters can be wiped at a time; a majority is data loss.`,
+A replica that was wiped counts as away until it has recovered. Without --force a wipe beyond a minority of the voters is refused: a majority is data loss.`,
     )
-    .action((replica: string, { log, database, ...options }: WipeOptions) => {
+    .action((replica: string, { log, database, force: isForced, ...options }: WipeOptions) => {
       const what = log === true ? 'log' : database === true ? 'database' : 'both';
-      return commands.fault(targetOf(options), { action: 'wipe', replica: replica as ReplicaId, what });
+      const request = { action: 'wipe', replica: replica as ReplicaId, what } as const;
+      return commands.fault(targetOf(options), isForced === true ? forced(request) : request);
     });
 }
 

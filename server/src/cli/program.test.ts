@@ -172,6 +172,9 @@ describe('the command line', () => {
     [['wipe', 'r2'], { action: 'wipe', replica: 'r2', what: 'both' }],
     [['wipe', 'r2', '--log'], { action: 'wipe', replica: 'r2', what: 'log' }],
     [['wipe', 'r2', '--database'], { action: 'wipe', replica: 'r2', what: 'database' }],
+    [['crash', 'r1', '--force'], { action: 'crash', replica: 'r1', force: true }],
+    [['pause', 'r1', '--force'], { action: 'pause', replica: 'r1', force: true }],
+    [['wipe', 'r2', '--log', '--force'], { action: 'wipe', replica: 'r2', what: 'log', force: true }],
     [['heal'], { action: 'heal' }],
   ])('fault %j', async (words, request) => {
     expect(await typed('fault', ...words)).toEqual(['fault', here, request]);

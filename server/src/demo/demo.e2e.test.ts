@@ -344,7 +344,7 @@ describe('the end of a demo', () => {
     const pids = await pidsOfAll();
     expect(pids.length).toBe(6);
     await fault({ action: 'crash', replica: 'r1' });
-    await fault({ action: 'pause', replica: 'r2' });
+    await fault({ action: 'pause', replica: 'r2', force: true });
     demo.child.kill('SIGINT');
     expect(await ended(demo.child)).toBe(0);
     expect(pids.filter(isAlive)).toEqual([]);

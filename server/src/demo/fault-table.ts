@@ -15,12 +15,14 @@ const replica = z
   .max(64)
   .transform((id) => id as ReplicaId);
 const link = { from: replica, to: replica };
+const force = z.boolean().exactOptional();
 export const faultRequestSchema = z.discriminatedUnion('action', [
   z.strictObject({
-    action: z.enum(['crash', 'pause', 'resume', 'restart', 'killPostgres', 'isolate']),
+    action: z.enum(['resume', 'restart', 'killPostgres', 'isolate']),
     replica,
   }),
-  z.strictObject({ action: z.literal('wipe'), replica, what: z.enum(['log', 'database', 'both']) }),
+  z.strictObject({ action: z.enum(['crash', 'pause']), replica, force }),
+  z.strictObject({ action: z.literal('wipe'), replica, what: z.enum(['log', 'database', 'both']), force }),
   z.strictObject({ action: z.literal('cut'), ...link, amount: z.literal([0, 1]).exactOptional() }),
   z.strictObject({ action: z.literal('delay'), ...link, amount: z.number().min(0).max(delayMsMax) }),
   z.strictObject({ action: z.enum(['drop', 'duplicate']), ...link, amount: z.number().min(0).max(1) }),

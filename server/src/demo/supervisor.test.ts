@@ -144,7 +144,7 @@ describe('what is said of a fault', () => {
 
   it('names what does not run, behind healed links', async () => {
     await said({ action: 'crash', replica: 'r1' });
-    await said({ action: 'pause', replica: 'r3' });
+    await said({ action: 'pause', replica: 'r3', force: true });
     expect(await said({ action: 'heal' })).toBe(
       `All links are healthy. None had a fault.
 Not running (all of them at once: "barista fault heal --all"):
@@ -162,6 +162,27 @@ Not running (all of them at once: "barista fault heal --all"):
         'r1, r2, r3 do not answer, and are told as soon as they do.',
       ].join('\n'),
     );
+  });
+
+  it('refuses what leaves no majority, unless it is forced', async () => {
+    const wipe = { action: 'wipe', replica: 'r2', what: 'both' };
+    await said({ action: 'crash', replica: 'r1' });
+    expect(await said(wipe)).toBe(
+      'beyondMinority: r1 is down already: with r2 wiped, no majority of logs is left; the group is gone until r1 is back.',
+    );
+    expect(started).toEqual(['r1', 'r2', 'r3']);
+    expect(await said({ ...wipe, force: true })).toMatch(/^r2: its log and its PostgreSQL are gone/);
+    await said({ action: 'restart', replica: 'r1' });
+    // Nobody has told that r2 has recovered.
+    expect(await said({ action: 'pause', replica: 'r3' })).toMatch(
+      /^beyondMinority: r2 was wiped and has not/,
+    );
+    expect(await said({ action: 'pause', replica: 'r3', force: true })).toMatch(/^r3: .*frozen/);
+  });
+
+  it('refuses the second of two that are asked for at the same moment', async () => {
+    const both = ['r1', 'r2'].map((replica) => said({ action: 'crash', replica }));
+    expect((await Promise.all(both)).map((words) => words.split(':')[0])).toEqual(['r1', 'beyondMinority']);
   });
 
   it('says why it cannot be', async () => {

@@ -2,7 +2,7 @@
  * The demo's cluster: one machine per replica, what is known of each, and the faults that people cause.
  *
  * Responsible for: starting, watching, breaking and stopping the replicas, and what of that is refused. How a machine does it is replica-machine.ts. Serves nothing; demo-server.ts does.
- * Invariants: a replica that was crashed on purpose stays down until it is restarted (unless told otherwise); a replica that comes back is given the
+ * Invariants: a fault that leaves no majority is refused unless it is forced; a replica that was crashed on purpose stays down until it is restarted (unless told otherwise); a replica that comes back is given the
  * link faults that still stand; after `stop` no process of the demo is left, whatever state it was in; a replica that was removed is never started
  * again, whatever was asked of it before: what waits for its turn looks at who is there when that comes.
  */
@@ -24,6 +24,7 @@ import {
   wipedWords,
 } from './fault-words.ts';
 import type { ReplicaPlan } from './layout.ts';
+import { beyondMinority, type Standing } from './minority.ts';
 import type { ReplicaMonitor } from './replica-monitor.ts';
 import type { ReplicaMachine } from './replica-machine.ts';
 import type { ExitReport } from './replica-process.ts';
@@ -52,6 +53,10 @@ interface Member {
   waiting: boolean;
   /** It did not answer when it was last carried there. */
   untold: boolean;
+  /** It is being killed. */
+  ending: boolean;
+  /** What it has lost and not recovered yet. */
+  wiped: Wiped | null;
   /** What was asked of it, one after the other. */
   turn: Promise<unknown>;
 }
@@ -83,6 +88,8 @@ export class Supervisor {
       carrying: Promise.resolve(null),
       waiting: false,
       untold: false,
+      ending: false,
+      wiped: null,
       turn: Promise.resolve(),
     };
   }
@@ -168,6 +175,9 @@ export class Supervisor {
     const member = this.members.get(id);
     if (member === undefined) return;
     member.machine.heard(status);
+    const pid = member.machine.pid();
+    const isNow = pid === null || status.pid === pid;
+    if (isNow && status.recovery === null && status.state === 'serving') member.wiped = null;
     if (!sameFaults(status.faults, this.faults.of(id))) void this.reconcile(member);
   }
 
@@ -269,12 +279,16 @@ export class Supervisor {
     switch (request.action) {
       case 'crash':
         if (state === 'stopped') return refused('notRunning', `${plan.id} is not running`);
-        await machine.crash();
-        return done(crashedWords(plan.id));
+        return this.unlessTooMuch(request, async () => {
+          await this.kill(member);
+          return done(crashedWords(plan.id));
+        });
       case 'pause':
         if (state !== 'running') return refused('notRunning', `${plan.id} is ${state}`);
-        machine.pause();
-        return done(pausedWords(plan.id));
+        return this.unlessTooMuch(request, () => {
+          machine.pause();
+          return Promise.resolve(done(pausedWords(plan.id)));
+        });
       case 'resume':
         if (state !== 'paused') return refused('notPaused', `${plan.id} is ${state}`);
         machine.resume();
@@ -287,7 +301,7 @@ export class Supervisor {
       case 'killPostgres':
         return this.killPostgres(member);
       case 'wipe':
-        return this.wipe(member, request.what);
+        return this.unlessTooMuch(request, () => this.wipe(member, request.what));
       case 'isolate':
         return this.isolate(plan.id);
       default:
@@ -295,11 +309,43 @@ export class Supervisor {
     }
   }
 
+  /** `act` begins at once, so that what is asked at the same moment of another replica knows of it. */
+  private async unlessTooMuch(
+    request: Parameters<typeof beyondMinority>[0],
+    act: () => Promise<FaultOutcome>,
+  ): Promise<FaultOutcome> {
+    const why = request.force === true ? null : beyondMinority(request, this.standings());
+    return why === null ? act() : refused('beyondMinority', why);
+  }
+
+  private standings(): readonly Standing[] {
+    return [...this.members.values()].map(({ plan, machine, monitor, ending, wiped }) => ({
+      id: plan.id,
+      process: ending ? 'stopped' : machine.state(),
+      wiped,
+      status: monitor.status(),
+    }));
+  }
+
+  private async kill(member: Member): Promise<void> {
+    member.ending = true;
+    try {
+      await member.machine.crash();
+    } finally {
+      member.ending = false;
+    }
+  }
+
   /** What a lost disk does: the processes end without a word, their files are gone, and the machine comes up again. */
   private async wipe(member: Member, what: Wiped): Promise<FaultOutcome> {
     const { machine } = member;
-    await machine.crash();
+    const before = member.wiped;
+    const lost = before === null || before === what ? what : 'both';
+    member.wiped = lost;
+    await this.kill(member);
     const outcome = await machine.wipe(what);
+    // A word of the process of before may have come in between.
+    member.wiped = outcome.ok ? lost : before;
     if (!outcome.ok) return outcome;
     if (!this.knows(member)) return this.unknown(member.plan.id);
     if (this.stopping) return refused('stopping', 'the demo is stopping');

@@ -112,8 +112,13 @@ export function describeDemoApi(name: string, fixture: () => DemoApiFixture): vo
       });
 
       it('freeze a replica, whose status grows old until it goes on', async () => {
-        const [id] = followers as readonly [string];
+        const [id, other] = followers as readonly [string, string];
         await fault({ action: 'pause', replica: id });
+        const tooMuch = await fault({ action: 'wipe', replica: other, what: 'both' });
+        expect([tooMuch.status, refusalShape.parse(tooMuch.body).error.code]).toEqual([
+          409,
+          'beyondMinority',
+        ]);
         await eventually(async () => {
           const { process, ageMs } = await replica(id);
           expect(process).toBe('paused');
