@@ -80,6 +80,15 @@ describe('the layout of a demo', () => {
     expect(configOf({}).bounds.clientsMax).toBe(150);
   });
 
+  it('counts statements without a query identifier in what EXPLAIN shows', () => {
+    const plans = planReplicas(options);
+    const input = replicaConfigOf(plans[0]!, plans, options, 'x'.repeat(32));
+    expect(input.postgres?.settings).toEqual({
+      shared_preload_libraries: 'pg_stat_statements',
+      compute_query_id: 'regress',
+    });
+  });
+
   it.each([200, 300, 1200, 60_000])(
     'gives replicas an election time-out of %i ms that they take',
     (electionTimeoutMs) => {

@@ -139,10 +139,14 @@ function timingsOf(electionTimeoutMs: number): ReplicaConfigInput['timings'] {
   };
 }
 
-/** Statements by time are counted where WAL travels, by the PostgreSQL that comes with Barista: another may lack the library. */
+/**
+ * Statements by time are counted where WAL travels, by the PostgreSQL that comes with Barista: another may lack the library. `regress`: as `auto`, but EXPLAIN (VERBOSE) shows no
+ * query identifier, as without the library.
+ */
 function postgresOf({ pgBin, payload }: DemoOptions): ReplicaConfigInput['postgres'] {
   if (pgBin !== null) return { pgBin };
-  return payload === 'wal' ? { settings: { shared_preload_libraries: 'pg_stat_statements' } } : {};
+  if (payload !== 'wal') return {};
+  return { settings: { shared_preload_libraries: 'pg_stat_statements', compute_query_id: 'regress' } };
 }
 
 export function replicaConfigOf(
