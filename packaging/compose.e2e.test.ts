@@ -267,7 +267,7 @@ describe('the compose file', () => {
     up('r1');
     await expect.poll(() => areReady(...names), poll).toBe(true);
     expect(() => run('r1', ['init', '--config', '/etc/barista/barista.yaml'])).toThrow('has a log');
-  }, 300_000);
+  });
 
   it('serves at each published port, and again when a container was killed, and that one comes back', async () => {
     await sql('r2', 'CREATE TABLE cups (id int PRIMARY KEY)');
@@ -293,7 +293,7 @@ describe('the compose file', () => {
     )!.samples;
     expect(first!.labels).toMatchObject({ version: '0.1.0' });
     expect(first!.labels['postgres']).toMatch(/^\d+\.\d+/);
-  }, 300_000);
+  });
 
   it('stops in the time that it is given, though a hand-over is under way, and in order', async () => {
     const first = await leader();
@@ -312,5 +312,5 @@ describe('the compose file', () => {
     const others = names.filter((name) => name !== first);
     await expect.poll(() => areReady(...others), poll).toBe(true);
     expect(await sql(others[0]!, 'SELECT count(*)::int FROM cups')).toEqual([[2]]);
-  }, 300_000);
+  });
 });

@@ -130,6 +130,15 @@ function sources(folder: string): string[] {
   });
 }
 
+function testFiles(): string[] {
+  const folders = ['server/src', 'harness', 'dashboard', 'scripts', 'packaging'];
+  return folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.test\.tsx?$/.test(name) && !name.includes('node_modules'))
+      .map((name) => `${folder}/${name}`),
+  );
+}
+
 interface Import {
   readonly target: string;
   readonly isType: boolean;
@@ -288,6 +297,12 @@ describe('imports', () => {
   it('nothing of the server makes directories by Node’s recursive call, which hangs below /proc', () => {
     const recursive = /\bmkdir(?:Sync)?\([^;]*\brecursive\b/;
     expect(sources('server/src').filter((file) => recursive.test(codeOf(file)))).toEqual([]);
+  });
+
+  it('no test has a limit of its own, which a busy machine would pass', () => {
+    // The second: those of Vitest. Playwright's stand behind `waitFor(`.
+    const limit = /^\s{0,4}\}, \d[\d_]{3,}\);|^(?!.*waitFor\().*\btimeout: \d/m;
+    expect(testFiles().filter((file) => limit.test(codeOf(file)))).toEqual([]);
   });
 
   it('the core knows no clock, no randomness, no timers and no promises', () => {

@@ -23,7 +23,7 @@ function eventsOf(text: string): readonly TraceEvent[] {
 
 const nobody = (): void => undefined;
 
-describe('the verdict on a run', { timeout: 120_000 }, () => {
+describe('the verdict on a run', () => {
   it('of a simulated group is that every layer accepts it', async () => {
     const run = beginRun({ seed: 3, replicas: 3, clients: 2, acts: [] }, 12_000);
     await run.stands();

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { axeViolations } from './testing/axe-violations.ts';
 import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
 
-const soon = { timeout: 15_000, interval: 50 };
+const soon = { interval: 50 };
 
 let over: FixturePage;
 
 beforeAll(async () => {
   over = await openFixturePage();
-}, 60_000);
+});
 afterAll(() => over?.close());
 
 type View = 'lab' | 'compare' | 'spec' | 'operator';
@@ -29,7 +29,7 @@ async function open(view: View, colorScheme: 'light' | 'dark', width = 1440): Pr
     const leader = page.getByTestId('leader-name');
     await expect.poll(() => leader.textContent(), soon).toBe('r1');
   }
-  await page.getByTestId(shownBy[view]).waitFor(soon);
+  await page.getByTestId(shownBy[view]).waitFor();
   return page;
 }
 
@@ -68,7 +68,7 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
         ['presenter mode', (page) => press('Escape')(page).then(() => press('p')(page))],
       ]),
     ).toEqual([]);
-  }, 60_000);
+  });
 
   it.each([1_440, 390])(
     'in its scenarios, %i pixels wide',
@@ -114,7 +114,7 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
 
   it('in the lab on a phone', async () => {
     expect(await look('lab', [['the stage', async () => undefined]], 390)).toEqual([]);
-  }, 60_000);
+  });
 
   it.each([1_440, 390])(
     'in Compare, %i pixels wide',
@@ -234,5 +234,5 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
         ],
       ]),
     ).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -6,7 +6,7 @@ let site: LabSite;
 
 beforeAll(async () => {
   site = await openLabSite();
-}, 60_000);
+});
 afterAll(() => site?.close());
 
 describe('an address that asks for', () => {
@@ -49,9 +49,9 @@ describe('an address that asks for', () => {
       const errors: string[] = [];
       page.on('pageerror', (error) => errors.push(error.message));
       await page.goto(`${site.url}/${hash}`);
-      await page.getByTestId(told).waitFor({ timeout: 15_000 });
+      await page.getByTestId(told).waitFor();
       expect(await page.getByTestId(told).innerText()).toMatch(text);
-      await page.getByTestId(shown).waitFor({ timeout: 15_000 });
+      await page.getByTestId(shown).waitFor();
       expect(errors).toEqual([]);
       await page.close();
     },
@@ -67,5 +67,5 @@ describe('an address that asks for', () => {
     await page.getByTestId('problem-read').click();
     await page.getByTestId('source-problem').waitFor({ state: 'detached' });
     await page.close();
-  }, 40_000);
+  });
 });

@@ -9,7 +9,7 @@ let touch: CDPSession;
 
 beforeAll(async () => {
   over = await openFixturePage();
-}, 60_000);
+});
 afterAll(() => over?.close());
 beforeEach(async () => {
   page = await over.browser.newPage({ viewport: { width: 1440, height: 900 } });
@@ -20,7 +20,7 @@ beforeEach(async () => {
 afterEach(() => page?.close());
 
 const part = (id: string) => page.getByTestId(id);
-const soon = { timeout: 15_000, interval: 50 };
+const soon = { interval: 50 };
 const regions = () => part('stage').getAttribute('data-regions');
 
 interface Told {
@@ -68,7 +68,7 @@ it('two fingers on the stage part nobody, wherever they come down, and one finge
   await expect.poll(regions, soon).toBe('r1 | r2, r3');
   await part('make-whole').click();
   await expect.poll(regions, soon).toBe('r1, r2, r3');
-}, 60_000);
+});
 
 it('the right button on the time line stays at now', async () => {
   await page.waitForTimeout(2_000);
@@ -78,7 +78,7 @@ it('the right button on the time line stays at now', async () => {
   await page.mouse.click(box.x + box.width * 0.97, box.y + 40, { button: 'right' });
   await page.waitForTimeout(1_000);
   expect(await moment()).toBe('now');
-}, 60_000);
+});
 
 it('a replica that is removed while the hand has it is let go', async () => {
   const broken: string[] = [];
@@ -106,4 +106,4 @@ it('a replica that is removed while the hand has it is let go', async () => {
   await page.waitForTimeout(300);
   expect(broken).toEqual([]);
   expect(await regions()).toBe('r1, r2');
-}, 60_000);
+});

@@ -7,7 +7,7 @@ import { type SimulatedFixture, startFixture } from './simulated-fixture.ts';
 import { type BuiltPage, buildPage, launchBrowser } from './testing/browser-page.ts';
 
 const lightPage = { viewport: { width: 1440, height: 900 }, colorScheme: 'light' } as const;
-const soon = { timeout: 15_000, interval: 50 };
+const soon = { interval: 50 };
 
 let built: BuiltPage;
 let browser: Browser;
@@ -17,7 +17,7 @@ let page: Page;
 beforeAll(async () => {
   built = await buildPage();
   browser = await launchBrowser();
-}, 60_000);
+});
 afterAll(async () => {
   await browser?.close();
   await built?.remove();
@@ -31,7 +31,7 @@ beforeEach(async () => {
   page = await browser.newPage(lightPage);
   await page.goto(`http://127.0.0.1:${fixture.demo.port}`);
   await part('leader-name').getByText('r1').waitFor();
-}, 60_000);
+});
 afterEach(async () => {
   await page?.close();
   await fixture?.close();
@@ -111,7 +111,7 @@ describe('the lab', () => {
     expect(new URL(page.url()).hash).toBe('#operator');
     await part('view-lab').click();
     await part('stage').waitFor();
-  }, 60_000);
+  });
 
   it('breaks a replica by its popover, keeps each one’s own ballot, and takes the fault back', async () => {
     await expect.poll(coloured, soon).toBeGreaterThan(2_000);
@@ -127,7 +127,7 @@ describe('the lab', () => {
     expect(await ballotOf('r1')).toBe(before);
     await part('undo').click();
     await expect.poll(() => roleOf('r1'), soon).toBe('follower');
-  }, 60_000);
+  });
 
   it('parts the group where a replica is dragged away, or a line is drawn, and makes it whole', async () => {
     const start = await centerOf('r3');
@@ -156,7 +156,7 @@ describe('the lab', () => {
     await expect.poll(() => roleOf('r2'), soon).toBe('paused');
     await part('make-whole').click();
     await expect.poll(() => roleOf('r2'), soon).not.toBe('paused');
-  }, 60_000);
+  });
 
   it('sets faults of a link by the keyboard alone', async () => {
     await part('link-r1-r2').focus();
@@ -169,7 +169,7 @@ describe('the lab', () => {
     await page.keyboard.press('Escape');
     expect(await part('link-editor').count()).toBe(0);
     expect(await focused()).toBe('link-r1-r3');
-  }, 60_000);
+  });
 
   it('pauses, goes back and comes back to now; the past is said to be past, and nothing is done in it', async () => {
     const before = await ballotOf('r2');
@@ -203,7 +203,7 @@ describe('the lab', () => {
     await part('back-to-live').click();
     await expect.poll(() => part('past').count(), soon).toBe(0);
     expect(await roleOf('r1')).toBe('down');
-  }, 60_000);
+  });
 
   it('looks at the moment that the hand is at on the time line, until it lets go', async () => {
     await page.waitForTimeout(2_000);
@@ -225,7 +225,7 @@ describe('the lab', () => {
     const touched = await settledMoment(moment);
     await page.mouse.move(at(0.1).x, at(0.1).y, { steps: 4 });
     expect(await settledMoment(moment)).toBe(touched);
-  }, 60_000);
+  });
 
   it('shows the messages as arrows in time, each of which can be read', async () => {
     await page.waitForTimeout(1_500);
@@ -245,5 +245,5 @@ describe('the lab', () => {
     await page.keyboard.press('Escape');
     await page.keyboard.press('d');
     await part('stage').waitFor();
-  }, 60_000);
+  });
 });

@@ -11,7 +11,7 @@ let fixture: SimulatedFixture;
 beforeAll(async () => {
   const quiet = { dashboard: null, say: () => undefined };
   fixture = await startFixture({ seed: 1, replicas: 3, clients: 2, port: 0, ...quiet });
-}, 60_000);
+});
 afterAll(async () => {
   await fixture.close();
 });
@@ -37,5 +37,5 @@ describe('what is done from the page', () => {
     await pace.playTo(beganMs + 10_000, forever);
     expect(group.serving()?.id).toMatch(/^r[23]$/);
     expect(group.troubles).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -8,14 +8,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { SqlError, SqlResult } from '../../server/src/api/sql.ts';
 import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
 
-const soon = { timeout: 15_000, interval: 50 };
+const soon = { interval: 50 };
 
 let over: FixturePage;
 let page: Page;
 
 beforeAll(async () => {
   over = await openFixturePage();
-}, 60_000);
+});
 afterAll(() => over?.close());
 
 const part = (id: string) => page.getByTestId(id);
@@ -89,7 +89,7 @@ describe('the SQL console', () => {
     await page.keyboard.press('Control+Enter');
     await expect.poll(() => askedOfCatalogue, soon).toBe(2);
     expect(ran).toEqual(['CREATE TABLE t (a int)']);
-  }, 60_000);
+  });
 
   it('shows an error at the place that PostgreSQL points at, until the text is changed', async () => {
     answer = () => ({
@@ -112,7 +112,7 @@ describe('the SQL console', () => {
     await page.keyboard.press('End');
     await page.keyboard.type(' ');
     await expect.poll(() => wrong.count(), soon).toBe(0);
-  }, 60_000);
+  });
 
   it('runs what is selected alone, and points at the error in the whole text', async () => {
     answer = () => ({ error: { code: '42703', message: 'column "b" does not exist', position: 8 } });
@@ -123,7 +123,7 @@ describe('the SQL console', () => {
     await part('sql-run').click();
     await expect.poll(() => page.locator('.cm-sql-wrong').allInnerTexts(), soon).toEqual(['b']);
     expect(ran).toEqual(['SELECT b;']);
-  }, 60_000);
+  });
 
   it('shows the result of each statement, and of a long one the rows in view alone', async () => {
     const rows = Array.from({ length: 2000 }, (_, index) => [String(index + 1), `drink ${index + 1}`]);
@@ -143,7 +143,7 @@ describe('the SQL console', () => {
     await part('sql-statement-1').click();
     await expect.poll(async () => (await drawn.allInnerTexts()).at(-1), soon).toContain('first');
     expect(await part('sql-command').innerText()).toBe('SELECT 1');
-  }, 60_000);
+  });
 
   it.each([1440, 390])(
     'leaves room for its button and a result, however long the text, and is typed over at once (%i pixels)',
@@ -179,7 +179,7 @@ describe('the SQL console', () => {
     answer = () => result({ command: 'INSERT 0 1' });
     await part('sql-run').click();
     await expect.poll(() => part('sql-rolled-back').count(), soon).toBe(0);
-  }, 60_000);
+  });
 
   it('shows what was copied with its tabs, and of the binary format how much it was', async () => {
     const copied = { columns: ['copied text'], rows: [['1\tmocha']], command: 'COPY 2', truncated: true };
@@ -195,7 +195,7 @@ describe('the SQL console', () => {
     await part('sql-rows').getByText('1\tmocha', { exact: true }).waitFor();
     expect(await part('sql-result').innerText()).toContain('first 1 rows');
     expect(await part('sql-binary').count()).toBe(0);
-  }, 60_000);
+  });
 
   it('is entered, run and left by the keyboard, and keeps what was run', async () => {
     await part('sql-input').focus();
@@ -215,5 +215,5 @@ describe('the SQL console', () => {
     await page.getByRole('menuitem', { name: 'SELECT 7' }).waitFor();
     await page.keyboard.press('Enter');
     await expect.poll(() => part('sql-input').innerText(), soon).toBe('SELECT 7');
-  }, 60_000);
+  });
 });

@@ -65,7 +65,7 @@ const factsOf = ({ fixture: { group }, page }: Moment): object => ({
 const healths = (cluster: ClusterStatus): readonly string[] =>
   cluster.replicas.map((replica) => healthOf(replica, findLeader(cluster)?.id ?? null).text);
 
-describe('a story', { timeout: 120_000 }, () => {
+describe('a story', () => {
   it('of calm shows everybody in step, and every slot where the replicas have it', async () => {
     const { cluster, page } = await momentOf('calm');
     expect(findLeader(cluster)?.id).toBe('r1');

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { axeViolations } from './testing/axe-violations.ts';
 import { type FixturePage, openFixturePage } from './testing/fixture-page.ts';
 
-const soon = { timeout: 15_000, interval: 50 };
+const soon = { interval: 50 };
 /** As in toasts.tsx. */
 const stayMs = 5_000;
 
@@ -13,7 +13,7 @@ let page: Page;
 
 beforeAll(async () => {
   over = await openFixturePage();
-}, 60_000);
+});
 afterAll(() => over?.close());
 afterEach(() => page?.close());
 
@@ -27,9 +27,8 @@ const focused = () =>
 
 async function open(view: 'lab' | 'operator', width: number, height: number): Promise<void> {
   page = await over.browser.newPage({ viewport: { width, height } });
-  page.setDefaultTimeout(10_000);
   await page.goto(`${over.url}/#${view}`);
-  await part(view === 'lab' ? 'node-r3' : 'isolate-r3').waitFor(soon);
+  await part(view === 'lab' ? 'node-r3' : 'isolate-r3').waitFor();
 }
 
 /** Frozen, or let go on: what one does, the next takes back. */
@@ -52,7 +51,7 @@ describe('messages', () => {
     await page.mouse.move(5, 5);
     await freezing('r3').click();
     await expect.poll(async () => (await texts())[0], soon).toBe('Resumed r3');
-  }, 60_000);
+  });
 
   it('wait while they are pointed at, also one that comes then, and leave afterwards', async () => {
     await part('pause-r3').click();
@@ -63,7 +62,7 @@ describe('messages', () => {
     expect(await toasts().count()).toBe(2);
     await page.mouse.move(5, 5);
     await expect.poll(() => toasts().count(), soon).toBe(0);
-  }, 60_000);
+  });
 
   it('are reached by F6, wait meanwhile, and give the focus back when they are closed', async () => {
     await freezing('r3').press('Enter');
@@ -84,7 +83,7 @@ describe('messages', () => {
     await toasts().hover();
     await page.mouse.move(5, 5);
     await expect.poll(() => toasts().count(), soon).toBe(0);
-  }, 60_000);
+  });
 
   it('are three at most, the newest first, and none waits behind them', async () => {
     for (let turn = 0; turn < 4; turn += 1) {
@@ -99,7 +98,7 @@ describe('messages', () => {
     await page.locator('.toast-close').first().click();
     await page.waitForTimeout(500);
     expect(await texts()).toEqual(['Paused r3', 'Resumed r2']);
-  }, 60_000);
+  });
 });
 
 /** Those of the page's controls that a message lies over. */
@@ -153,7 +152,7 @@ it.each(sizes)(
       expect(names).toEqual([]);
       return count;
     };
-    await expect.poll(together, { ...soon, timeout: 40_000 }).toBeGreaterThan(1);
+    await expect.poll(together, soon).toBeGreaterThan(1);
     expect(await places()).toBe(before);
   },
   60_000,
@@ -186,4 +185,4 @@ it('however long what three messages say, they stay within a small window, and s
       return [first, text.getBoundingClientRect().bottom <= content.getBoundingClientRect().bottom];
     });
   expect(ends).toEqual([true, true]);
-}, 60_000);
+});

@@ -7,7 +7,7 @@ let site: LabSite;
 
 beforeAll(async () => {
   site = await openLabSite();
-}, 60_000);
+});
 afterAll(() => site?.close());
 
 const widths = [1_440, 1_280, 1_024, 768, 390] as const;
@@ -41,7 +41,7 @@ describe.each(['lab', 'compare', 'spec', 'operator'] as const)('%s', (view) => {
       expect(found).toEqual({ width, across: width, beyond: [], isLow: true });
     }
     await page.close();
-  }, 60_000);
+  });
 });
 
 it('what is said of a replica hides neither another one nor the time controls', async () => {
@@ -65,9 +65,9 @@ it('what is said of a replica hides neither another one nor the time controls', 
     await page.getByTestId(`node-${id}`).press('Enter');
     await page.locator('.lab-popover-placed').waitFor();
     // The stage gets smaller when the load's row comes below it, and what is said is placed anew a frame later.
-    await expect.poll(() => hiddenBy(id), { timeout: 5_000 }).toEqual([id]);
+    await expect.poll(() => hiddenBy(id)).toEqual([id]);
     await page.keyboard.press('Escape');
     await page.getByTestId('replica-popover').waitFor({ state: 'detached' });
   }
   await page.close();
-}, 60_000);
+});

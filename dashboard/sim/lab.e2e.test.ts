@@ -14,7 +14,7 @@ import { axeViolations } from '../dev/testing/axe-violations.ts';
 import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 import { beginRun } from './testing.ts';
 
-const soon = { timeout: 60_000, interval: 100 };
+const soon = { interval: 100 };
 const r2 = 'r2' as ReplicaId;
 
 let site: LabSite;
@@ -23,7 +23,7 @@ let elsewhere: string[];
 
 beforeAll(async () => {
   site = await openLabSite();
-}, 120_000);
+});
 afterAll(() => site?.close());
 
 beforeEach(async () => {
@@ -36,7 +36,7 @@ beforeEach(async () => {
     return route.abort();
   });
   page.on('pageerror', (error) => elsewhere.push(error.message));
-}, 60_000);
+});
 afterEach(async () => {
   await page?.close();
   if (elsewhere.length > 0) throw new Error(`the page asked elsewhere, or failed: ${elsewhere.join(', ')}`);
@@ -91,7 +91,7 @@ describe('a simulated run in the browser', () => {
     const inBrowser = await eventsInBrowser(setup, 18_000);
     expect(inBrowser.length).toBe(inNode.length);
     expect(inBrowser).toEqual(inNode);
-  }, 120_000);
+  });
 });
 
 describe('the page without a server', () => {
@@ -127,7 +127,7 @@ describe('the page without a server', () => {
     };
     const first = await events();
     expect(await events()).toBe(first);
-  }, 200_000);
+  });
 
   it('has a conscience in which axe finds nothing, and which Escape closes', async () => {
     await page.goto(`${site.url}/#sim?seed=3`);
@@ -136,7 +136,7 @@ describe('the page without a server', () => {
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => part('load').count(), soon).toBe(0);
-  }, 60_000);
+  });
 
   it('keeps a run as a file, shows it again, and says what is wrong with one that is none', async () => {
     await page.goto(
@@ -171,5 +171,5 @@ describe('the page without a server', () => {
     await page.getByRole('heading', { name: 'This run cannot be shown' }).waitFor();
     await page.getByRole('button', { name: 'Begin with another run' }).click();
     await expect.poll(() => text('leader-name'), soon).toBe('r1');
-  }, 120_000);
+  });
 });

@@ -6,7 +6,7 @@ import { readAddress } from '../src/run/simulated/run-address.ts';
 import { scenarios } from '../src/scenarios/all-scenarios.ts';
 import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { interval: 50 };
 const timeoutMs = 120_000;
 
 /** What a simulated group of three with this seed bears out, whoever looks on (scenarios.test.ts); null: it depends on when the reader goes on. */
@@ -29,7 +29,7 @@ let wrong: string[];
 
 beforeAll(async () => {
   site = await openLabSite();
-}, 120_000);
+});
 afterAll(() => site?.close());
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ beforeEach(async () => {
   page.on('console', (message) => {
     if (message.type() === 'error') wrong.push(message.text());
   });
-}, 60_000);
+});
 afterEach(async () => {
   await page?.close();
   if (wrong.length > 0) throw new Error(`the page failed: ${wrong.join(', ')}`);
@@ -109,7 +109,7 @@ describe('a scenario in the page without a server', () => {
     await page.goto(`${site.url}/${address}&at=${acts.at(-1)![0] + 4_000}`);
     await expect.poll(() => part('leader-name').innerText(), { timeout: timeoutMs }).toBe('r3');
     await expect.poll(() => part('node-r3').getAttribute('data-ballot'), soon).toBe(ballot);
-  }, 300_000);
+  });
 
   it('lets the reader look back while it plays, and says that it is gone when the run is begun anew', async () => {
     await page.goto(`${site.url}/#sim?seed=${seed}&scenario=frozen-leader`);
@@ -132,7 +132,7 @@ describe('a scenario in the page without a server', () => {
     await expect.poll(stage, { timeout: timeoutMs }).toBe('gone');
     await part('scenario-again').click();
     await expect.poll(() => part('scenario-title').innerText()).toBe('A frozen leader comes back');
-  }, 300_000);
+  });
 
   it('cannot be played on a broken group, which can be made whole first', async () => {
     await page.goto(`${site.url}/#sim?seed=${seed}&scenario=leader-dies`);
@@ -143,5 +143,5 @@ describe('a scenario in the page without a server', () => {
     await expect.poll(() => part('scenario-refused').innerText(), soon).toContain('r2 is down');
     await part('scenario-whole').click();
     await part('scenario-question').waitFor({ timeout: timeoutMs });
-  }, 120_000);
+  });
 });

@@ -50,7 +50,7 @@ const borneOut: Readonly<Record<string, (play: Play) => string | null>> = {
   'wiped-majority': ({ told: { now } }) => (leaderIn(now) === null ? 'nobody' : null),
 };
 
-describe('a scenario', { timeout: 120_000 }, () => {
+describe('a scenario', () => {
   it.each(scenarios.flatMap(({ id }) => seedsOf(id).map((seed) => [id, seed] as const)))(
     '%s comes to the answer that the group bears out, with seed %i',
     async (id, seed) => {
@@ -84,7 +84,7 @@ describe('a scenario', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the answer is the run’s', { timeout: 60_000 }, () => {
+describe('the answer is the run’s', () => {
   it('whoever leads when the leader has died: it is not always the same one', async () => {
     const answers = new Set<string>();
     for (const seed of [1, 2, 3, 4, 5, 6]) {

@@ -50,7 +50,7 @@ describe('a simulated run', () => {
     expect(again.events()).toEqual(events);
     const other = await runTo([], 20_000);
     expect(other.events()).not.toEqual(events);
-  }, 120_000);
+  });
 
   it('that is forked has the same events up to there, and not what was done later', async () => {
     const acts: readonly Act[] = [
@@ -68,7 +68,7 @@ describe('a simulated run', () => {
     const later = run.events().slice(forked.length);
     expect(names(later)).not.toContain('ReplicaStarted');
     expect(names(whole.slice(forked.length))).toContain('ReplicaStarted');
-  }, 120_000);
+  });
 
   it('waits for a page that does not take what it is told', async () => {
     const run = await runTo([], 12_000);
@@ -80,11 +80,11 @@ describe('a simulated run', () => {
     const before = said.length;
     hear({ kind: 'pace', pace: { mode: 'running', speed: Infinity, toMs: 60_000 } });
     const told = (): number => said.slice(before).filter(({ kind }) => kind === 'frames').length;
-    await expect.poll(told, { timeout: 20_000 }).toBeGreaterThanOrEqual(underWayMax - 1);
+    await expect.poll(told).toBeGreaterThanOrEqual(underWayMax - 1);
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(told()).toBeLessThanOrEqual(underWayMax);
     for (let n = 0; n < 5; n++) hear({ kind: 'taken' });
-    await expect.poll(told, { timeout: 20_000 }).toBeGreaterThan(underWayMax);
+    await expect.poll(told).toBeGreaterThan(underWayMax);
     hear({ kind: 'pace', pace: { mode: 'standing' } });
-  }, 60_000);
+  });
 });

@@ -7,7 +7,7 @@ import { asRunFile } from '../src/spec/testing/as-run-file.ts';
 import { readTraceText } from '../src/spec/trace-text.ts';
 import { type LabSite, openLabSite } from '../dev/testing/lab-site.ts';
 
-const soon = { timeout: 60_000, interval: 100 };
+const soon = { interval: 100 };
 
 let site: LabSite;
 let page: Page;
@@ -15,14 +15,14 @@ let trouble: string[];
 
 beforeAll(async () => {
   site = await openLabSite();
-}, 240_000);
+});
 afterAll(() => site?.close());
 
 beforeEach(async () => {
   page = await site.browser.newPage({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' });
   trouble = [];
   page.on('pageerror', (error) => trouble.push(error.message));
-}, 60_000);
+});
 afterEach(async () => {
   await page?.close();
   if (trouble.length > 0) throw new Error(`the page failed: ${trouble.join(', ')}`);

@@ -36,7 +36,7 @@ beforeAll(async () => {
   );
   await installAmcheck(primary);
   await standby.caughtUp(primary);
-}, 120_000);
+});
 afterAll(async () => {
   await standby.stop('immediate');
   await primary.stop('immediate');
@@ -92,7 +92,7 @@ it('finds nothing in what is sound, on a primary as on a standby', async () => {
   expect(await checkRelations(primary)).toEqual([]);
   expect(await checkRelations(standby)).toEqual([]);
   await whileStopped(async () => expect((await checkPages(standby.dataDir)).complaints).toEqual([]));
-}, 120_000);
+});
 
 it('finds a row that its index has otherwise, which a comparison of pages by their checksums does not', async () => {
   const path = await pathOf('drinks');
@@ -111,7 +111,7 @@ it('finds a row that its index has otherwise, which a comparison of pages by the
   await whileStopped(async () => {
     for (const n of others) await alterPage(path, `lungolun${n}`, `espresso${n}`);
   });
-}, 120_000);
+});
 
 it('finds a row that cannot be, and a page that is not as it was written', async () => {
   const path = await pathOf('drinks');
@@ -126,4 +126,4 @@ it('finds a row that cannot be, and a page that is not as it was written', async
   expect((await checkPages(standby.dataDir)).complaints).toEqual([
     `${name}: the checksum of block 1 is wrong`,
   ]);
-}, 120_000);
+});

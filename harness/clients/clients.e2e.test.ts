@@ -180,7 +180,7 @@ describe('LISTEN, and transactions that are prepared', () => {
     await listener.query('LISTEN work');
     const sent = [...Array(30).keys()].map(String);
     for (const n of sent) await psql(Number(n) % 2 === 0 ? leader : follower, `NOTIFY work, '${n}'`);
-    await expect.poll(() => heard, { timeout: 10_000 }).toEqual(sent);
+    await expect.poll(() => heard).toEqual(sent);
     await listener.end();
   });
 

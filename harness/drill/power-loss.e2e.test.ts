@@ -12,4 +12,4 @@ it('all replicas lose power under load, come back by themselves, and have all th
   });
   expect({ faults, said }).toEqual({ faults: [], said });
   expect(said.join('\n')).toMatch(/1 of 1: \d+ processes killed at once, after [1-9]\d* rows/);
-}, 120_000);
+});

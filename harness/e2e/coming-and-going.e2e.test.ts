@@ -31,11 +31,11 @@ beforeAll(async () => {
     const frame = JSON.parse(data.toString()) as { readonly type: string; readonly load?: LoadStatus };
     if (frame.type === 'load') load = frame.load ?? null;
   });
-}, 240_000);
+});
 afterAll(async () => {
   page?.close();
   await cluster?.stop();
-}, 60_000);
+});
 
 async function ask(path: string, body?: object): Promise<unknown> {
   const init =
@@ -76,7 +76,7 @@ it('a fourth replica comes under load and votes, has all that was acknowledged, 
   expect(await ask('/api/replicas', { action: 'remove', replica: 'r4' })).toMatchObject({ ok: true });
   expect(await voters()).toBe('r1,r2,r3');
   expect((await cluster.status()).replicas.map(({ id }) => id)).toEqual(['r1', 'r2', 'r3']);
-}, 180_000);
+});
 
 /** Once it is there. */
 async function takenBackup(): Promise<BackupsStatus> {
@@ -95,7 +95,7 @@ it('a backup is taken, and is whole by what the command finds', async () => {
   expect(last?.bytes).toBeGreaterThan(100_000);
   const { stdout } = await promisify(execFile)(process.execPath, [bin, 'backup', 'verify', last!.file]);
   expect(stdout).toContain('can be restored');
-}, 180_000);
+});
 
 it('what PostgreSQL is at is told of the leader, with the statements that took most time once they are counted', async () => {
   const { id } = await cluster.leader();
@@ -110,7 +110,7 @@ it('what PostgreSQL is at is told of the leader, with the statements that took m
   const told =
     statements.kind === 'told' ? statements.statements.map(({ sql }) => sql).join('\n') : statements.why;
   expect(told).toContain('lab.load');
-}, 60_000);
+});
 
 it('a replacement of the first replica goes on by itself, and holds after a restart of the demo', async () => {
   expect(await ask('/api/replicas', { action: 'replace', replica: 'r1' })).toMatchObject({
@@ -131,7 +131,7 @@ it('a replacement of the first replica goes on by itself, and holds after a rest
   expect((await cluster.status()).replicas.map(({ id }) => id)).toEqual(['r2', 'r3', 'r4']);
   await until(async () => cluster.output().includes('psql '), 'people are told where it is');
   expect(cluster.output()).toContain(`@127.0.0.1:${second}/barista`);
-}, 400_000);
+});
 
 it('the backup is restored into a new group, as its page says, and serves what was written', async () => {
   const { last } = (await takenBackup()) as { readonly last: { readonly file: string } };
@@ -171,4 +171,4 @@ it('the backup is restored into a new group, as its page says, and serves what w
     await ended;
     await rm(dir, { recursive: true, force: true });
   }
-}, 240_000);
+});

@@ -32,13 +32,13 @@ beforeAll(async () => {
   cluster = await startCluster({ args: ['--no-dashboard'] });
   clients = new ReplicaClients(cluster);
   page = await watch();
-}, 240_000);
+});
 
 afterAll(async () => {
   page?.close();
   await clients?.end();
   await cluster?.stop();
-}, 60_000);
+});
 
 async function until(is: (status: LoadStatus) => boolean, what: string): Promise<LoadStatus> {
   for (let tries = 0; tries < 600; tries += 1) {
@@ -70,7 +70,7 @@ async function serving(): Promise<void> {
     return replicas.map(({ status }) => [status?.state, status?.recovery]);
   };
   const well = ['serving', null];
-  await expect.poll(states, { timeout: 120_000 }).toEqual([well, well, well]);
+  await expect.poll(states).toEqual([well, well, well]);
 }
 
 async function set(settings: unknown): Promise<number> {
@@ -84,7 +84,7 @@ async function set(settings: unknown): Promise<number> {
 
 it('begins when somebody watches, and has everything at every replica', async () => {
   expect(await checked(30)).toMatchObject({ lost: 0, risen: 0, settings: { isRunning: true } });
-}, 120_000);
+});
 
 it('has lost nothing behind the wipe of a disk under load', async () => {
   expect(await set({ isRunning: true, clients: 8, perSecond: 200, readShare: 0.3 })).toBe(200);
@@ -96,7 +96,7 @@ it('has lost nothing behind the wipe of a disk under load', async () => {
   const { lost, lostIds, risen } = status;
   expect({ lost, lostIds, risen }).toEqual({ lost: 0, lostIds: [], risen: 0 });
   expect(status.counts.reads).toBeGreaterThan(0);
-}, 240_000);
+});
 
 it('finds what is not there', async () => {
   const client = await clients.connect(0);
@@ -105,7 +105,7 @@ it('finds what is not there', async () => {
   );
   const status = await until(({ lost }) => lost > 0, 'something is lost');
   expect(status.lostIds).toEqual(rows.map(({ id }) => Number(id)));
-}, 120_000);
+});
 
 it('refuses settings that are none, rests when it is told to, and while nobody watches', async () => {
   expect(await set({ isRunning: true, clients: 0, perSecond: 20, readShare: 0 })).toBe(400);
@@ -119,9 +119,9 @@ it('refuses settings that are none, rests when it is told to, and while nobody w
     await client.end();
     return rows[0]!.n;
   };
-  await expect.poll(sessions, { timeout: 20_000 }).toBe(0);
+  await expect.poll(sessions).toBe(0);
   expect(await set({ isRunning: true, clients: 2, perSecond: 50, readShare: 0 })).toBe(200);
-  await expect.poll(sessions, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(sessions).toBeGreaterThan(0);
   page.close();
-  await expect.poll(sessions, { timeout: 20_000 }).toBe(0);
-}, 120_000);
+  await expect.poll(sessions).toBe(0);
+});

@@ -40,7 +40,7 @@ describe('the dashboard', () => {
     browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
     page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
     await page.goto(`${cluster.dashboardUrl}/#operator`);
-  }, 260_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await cluster?.stop();
@@ -57,9 +57,7 @@ describe('the dashboard', () => {
 
   async function leaderOnPage(not = ''): Promise<string> {
     await expect
-      .poll(async () => /^r\d$/.test(await text('leader-name')) && (await text('leader-name')) !== not, {
-        timeout: 20_000,
-      })
+      .poll(async () => /^r\d$/.test(await text('leader-name')) && (await text('leader-name')) !== not)
       .toBe(true);
     return text('leader-name');
   }
@@ -78,7 +76,7 @@ describe('the dashboard', () => {
           );
           return part('sql-result').getAttribute('data-state');
         },
-        { timeout: 20_000, interval: 500 },
+        { interval: 500 },
       )
       .toBe('ok');
     // Rows are drawn once they are in sight.
@@ -93,7 +91,7 @@ describe('the dashboard', () => {
     const leader = await leaderOnPage();
     for (const id of ['r1', 'r2', 'r3']) {
       const role = id === leader ? 'leader' : 'follower';
-      await expect.poll(() => text(`role-${id}`), { timeout: 10_000 }).toBe(role);
+      await expect.poll(() => text(`role-${id}`)).toBe(role);
       expect(await part(`pg-${id}`).getAttribute('data-up')).toBe('true');
       expect(await text(`database-${id}`)).toBe(id === leader ? 'primary' : 'standby');
       expect(await text(`timeline-${id}`)).toMatch(/^t\d+$/);
@@ -113,16 +111,16 @@ describe('the dashboard', () => {
     const statement = "INSERT INTO drinks VALUES ('lungo'); SELECT pg_advisory_xact_lock(1)";
     const written = sql(leader, statement);
     const open = part('open-transactions').locator('li', { hasText: statement });
-    await expect.poll(() => open.getAttribute('data-state'), { timeout: 10_000 }).toBe('running');
+    await expect.poll(() => open.getAttribute('data-state')).toBe('running');
     const xid = Number((await open.innerText()).split(/\s/)[0]);
     await picture('open-transaction');
     await holder.end();
     await written;
-    await expect.poll(() => slotOf(cluster, xid), { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(() => slotOf(cluster, xid)).not.toBeNull();
     await part('events-find').fill(`slot ${await slotOf(cluster, xid)} ·`);
     await part('event-list').locator('button').first().click();
     const transactions = part('slot-transactions').locator('li', { hasText: String(xid) });
-    await expect.poll(() => transactions.innerText(), { timeout: 10_000 }).toMatch(/drinks\s+1 inserted/);
+    await expect.poll(() => transactions.innerText()).toMatch(/drinks\s+1 inserted/);
     expect(await transactions.innerText()).toContain('lungo');
     await picture('slot');
     await part('events-find').fill('');
@@ -134,15 +132,15 @@ describe('the dashboard', () => {
     await sql(first, "CREATE TABLE witness (word text); INSERT INTO witness VALUES ('before the crash')");
     const before = timelineNumber(await text(`timeline-${first}`));
     await part(`crash-${first}`).click();
-    await expect.poll(() => text(`role-${first}`), { timeout: 10_000 }).toBe('down');
+    await expect.poll(() => text(`role-${first}`)).toBe('down');
     const second = await leaderOnPage(first);
     expect(second).not.toBe(first);
-    await expect.poll(() => text(`database-${second}`), { timeout: 10_000 }).toBe('primary');
+    await expect.poll(() => text(`database-${second}`)).toBe('primary');
     expect(timelineNumber(await text(`timeline-${second}`))).toBeGreaterThan(before);
     expect(await sql(survivor, 'SELECT word FROM witness')).toContain('before the crash');
     await picture('leader-killed');
     await part(`restart-${first}`).click();
-    await expect.poll(() => text(`role-${first}`), { timeout: 30_000 }).toBe('follower');
+    await expect.poll(() => text(`role-${first}`)).toBe('follower');
     const { length } = await cluster.settled();
     expect(length).toBe(3);
     await picture('healed');
@@ -175,7 +173,7 @@ describe('the dashboard', () => {
             state,
           ];
         },
-        { timeout: 90_000, interval: 100 },
+        { interval: 100 },
       )
       .toEqual([`${wiped}.2`, 'voter', 'serving']);
     const { written, errors } = await load.stop();
@@ -184,9 +182,7 @@ describe('the dashboard', () => {
     expect(written).toBeGreaterThan(0);
     expect(await text(`member-row-${wiped}`)).toContain('voter');
     await part('verify').click();
-    await expect
-      .poll(() => part('verify-result').getAttribute('data-state'), { timeout: 60_000 })
-      .not.toBe('running');
+    await expect.poll(() => part('verify-result').getAttribute('data-state')).not.toBe('running');
     const replicas = ['r1', 'r2', 'r3'];
     const verdicts = await Promise.all(replicas.map((id) => text(`verdict-${id}`)));
     expect([await text('verify-result'), ...verdicts]).toEqual([
@@ -200,10 +196,10 @@ describe('the dashboard', () => {
   it('cuts a link and heals it', async () => {
     await part('link-r1-r2').click();
     await part('link-cut').click();
-    await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('cut');
+    await expect.poll(() => part('link-r1-r2').getAttribute('data-fault')).toBe('cut');
     await picture('link-cut');
     await part('heal').click();
-    await expect.poll(() => part('link-r1-r2').getAttribute('data-fault'), { timeout: 5000 }).toBe('');
+    await expect.poll(() => part('link-r1-r2').getAttribute('data-fault')).toBe('');
   });
 
   // The table is of an earlier test.

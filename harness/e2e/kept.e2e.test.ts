@@ -49,15 +49,12 @@ async function leaderToKill(): Promise<ReplicaStatus> {
 async function killLeader(): Promise<void> {
   const { id } = await leaderToKill();
   await cluster.fault({ action: 'crash', replica: id });
-  await expect.poll(async () => (await cluster.leader()).id, { timeout: 60_000 }).not.toBe(id);
+  await expect.poll(async () => (await cluster.leader()).id).not.toBe(id);
   await sleep(1000);
   await cluster.fault({ action: 'restart', replica: id });
   await expect
-    .poll(
-      async () => (await cluster.status()).replicas.every(({ status }) => status !== null && isWhole(status)),
-      {
-        timeout: 120_000,
-      },
+    .poll(async () =>
+      (await cluster.status()).replicas.every(({ status }) => status !== null && isWhole(status)),
     )
     .toBe(true);
 }
@@ -160,4 +157,4 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
   expect([accounts, branches]).toEqual(['t', 't']);
   expect(Number(count)).toBeGreaterThanOrEqual(done);
   expect(Number(count)).toBeLessThanOrEqual(done + unknown.length);
-}, 900_000);
+});

@@ -14,7 +14,7 @@ import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench } from '../cluster/pg-tools.ts';
 
 const CHROMIUM = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
-const polling = { timeout: 60_000, interval: 500 };
+const polling = { interval: 500 };
 
 describe('a cluster under --check', () => {
   let cluster: LocalCluster;

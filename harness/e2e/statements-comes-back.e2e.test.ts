@@ -16,12 +16,12 @@ beforeAll(async () => {
   // Its log goes as soon as it has come to half of that.
   group = await ServedGroup.found({ payload: 'statements', bounds: { logBytesMax: 4 * 1024 * 1024 } });
   clients = new ReplicaClients(group);
-}, 240_000);
+});
 
 afterAll(async () => {
   await clients?.end();
   await group?.stop();
-}, 60_000);
+});
 
 it('a replica that was stopped with a transaction open draws the same numbers again', async () => {
   const client = await clients.connect(0);
@@ -36,7 +36,7 @@ it('a replica that was stopped with a transaction open draws the same numbers ag
   await group.settled();
   expect(await clients.equalEverywhere('SELECT * FROM drawn ORDER BY n')).toHaveLength(4);
   await clients.equalEverywhere('SELECT last_value FROM drawn_n_seq');
-}, 300_000);
+});
 
 it('a replica without a database has the copy of another where the log has been purged', async () => {
   const client = await clients.connect(0);
@@ -60,4 +60,4 @@ it('a replica without a database has the copy of another where the log has been 
   expect(await clients.rowsAt(2, 'SELECT last_value FROM t_n_seq')).toEqual([
     { last_value: String(all.length) },
   ]);
-}, 300_000);
+});

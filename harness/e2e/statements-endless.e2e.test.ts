@@ -16,12 +16,12 @@ let clients: ReplicaClients;
 beforeAll(async () => {
   group = await ServedGroup.found({ payload: 'statements', bounds: { statementSecondsMax: 20 } });
   clients = new ReplicaClients(group);
-}, 240_000);
+});
 
 afterAll(async () => {
   await clients?.end();
   await group?.stop();
-}, 60_000);
+});
 
 const endless = `DO $$ DECLARE n int := 0; BEGIN LOOP BEGIN LOOP n := (n + 1) % 1000; END LOOP; EXCEPTION WHEN query_canceled THEN n := 0; END; END LOOP; END $$`;
 
@@ -55,7 +55,7 @@ it('a statement that catches its cancel fails everywhere, and whoever waits behi
   expect((await waits).rows).toEqual([{ n: 2 }]);
   expect(await again(one, 'SELECT count(*)::int AS n FROM t')).toEqual([{ n: 2 }]);
   expect(await equalEverywhere()).toMatchObject([{ v: 1 }, { v: 2 }]);
-}, 300_000);
+});
 
 it('one in a block fails when its client cancels it, and what its block has done is gone', async () => {
   const [one, other] = [await clients.connect(0), await clients.connect(1)];
@@ -70,7 +70,7 @@ it('one in a block fails when its client cancels it, and what its block has done
   await again(one, 'ROLLBACK');
   await again(other, 'INSERT INTO t (v) VALUES (4)');
   expect(await equalEverywhere()).toMatchObject([{ v: 1 }, { v: 2 }, { v: 4 }]);
-}, 300_000);
+});
 
 /** As psql does. */
 function cancel(client: Client): Promise<void> {

@@ -20,7 +20,7 @@ let clients: ReplicaClients | null = null;
 afterEach(async () => {
   await clients?.end();
   await cluster?.stop();
-}, 60_000);
+});
 
 const logOf = (id: string): Promise<string> => readFile(join(cluster!.dataDir, `${id}.log`), 'utf8');
 
@@ -65,5 +65,5 @@ describe.each(['multi-paxos', 'paxos', 'primary'])('with %s', (protocol) => {
     await cluster.settled(60_000);
     await clients.equalEverywhere('SELECT * FROM history ORDER BY n');
     await clients.equalEverywhere('SELECT last_value::int FROM history_n_seq');
-  }, 300_000);
+  });
 });

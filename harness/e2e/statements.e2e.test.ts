@@ -13,12 +13,12 @@ let clients: ReplicaClients;
 beforeAll(async () => {
   cluster = await startCluster({ args: ['--payload=statements', '--no-dashboard'] });
   clients = new ReplicaClients(cluster);
-}, 240_000);
+});
 
 afterAll(async () => {
   await clients?.end();
   await cluster?.stop();
-}, 60_000);
+});
 
 /** By the number of a replica. */
 async function leaderIndex(): Promise<number> {
@@ -38,7 +38,7 @@ describe('statements as payload', () => {
     );
     expect(rows).toEqual([{ count: 10, sum: 1000 }]);
     await clients.equalEverywhere('SELECT id, balance, changed FROM account ORDER BY id');
-  }, 60_000);
+  });
 
   it('have errors, places and all, as PostgreSQL tells them', async () => {
     const client = await clients.connect(1);
@@ -51,7 +51,7 @@ describe('statements as payload', () => {
       code: expect.stringMatching(/0A000|42501/) as string,
     });
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-  }, 60_000);
+  });
 
   it('refuses what nothing would heed', async () => {
     const client = await clients.connect(0);
@@ -59,7 +59,7 @@ describe('statements as payload', () => {
     await expect(clients.connect(1, '-c barista.request_id=a')).rejects.toMatchObject({ code: '0A000' });
     await expect(client.query("CREATE ROLE r PASSWORD 'secret'")).rejects.toMatchObject({ code: '0A000' });
     await expect(client.query(`SELECT '${'x'.repeat(70_000)}'`)).rejects.toMatchObject({ code: '54000' });
-  }, 60_000);
+  });
 
   it('goes on in the middle of a transaction when the leader is killed', async () => {
     const leader = await leaderIndex();
@@ -78,5 +78,5 @@ describe('statements as payload', () => {
     await cluster.fault({ action: 'restart', replica: `r${leader + 1}` as never });
     await cluster.settled(120_000);
     await clients.equalEverywhere('SELECT id, balance, changed FROM account ORDER BY id');
-  }, 240_000);
+  });
 });

@@ -4,7 +4,7 @@ import { coreStories } from './core-stories.ts';
 import { runSchedule } from './group-schedule.ts';
 import { inStories } from './planted-in-stories.ts';
 
-it.each(inStories)('nothing comes of the story of $name', { timeout: 240_000 }, async ({ strain, seed }) => {
+it.each(inStories)('nothing comes of the story of $name', async ({ strain, seed }) => {
   const { faults } = await runSchedule({ seed, rounds: 1, ...strain });
   expect(faults).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { databaseStories } from './database-stories.ts';
 import { runSchedule } from './group-schedule.ts';
 import { inDatabaseStories } from './planted-in-database-stories.ts';
 
-it.each(databaseStories)('nothing comes of the story: %s', { timeout: 240_000 }, async (name) => {
+it.each(databaseStories)('nothing comes of the story: %s', async (name) => {
   for (const seed of [1, 2, 4, 6]) {
     const { faults } = await runSchedule({ seed, rounds: 1, only: [name] });
     expect({ seed, faults }).toEqual({ seed, faults: [] });

@@ -22,7 +22,7 @@ const archiving = [
   [4, 'losses'],
 ] as const;
 
-it('nothing that must not be comes of random schedules', { timeout: 240_000 }, async () => {
+it('nothing that must not be comes of random schedules', async () => {
   const total = { done: 0, leaderships: 0, majorityMs: 0 };
   const actions = new Set<string>();
   const onEvent = ({ layer, name }: TraceEvent): void => void (layer === 'consensus' && actions.add(name));
@@ -46,9 +46,7 @@ it('nothing that must not be comes of random schedules', { timeout: 240_000 }, a
   expect(actions.size).toBeGreaterThan(15);
 });
 
-it('archives have what is chosen, byte by byte, whatever befalls those that keep them', {
-  timeout: 240_000,
-}, async () => {
+it('archives have what is chosen, byte by byte, whatever befalls those that keep them', async () => {
   let archivedBytes = 0;
   for (const [seed, mix] of archiving) {
     const { faults, counts, story } = await runSchedule({ seed, mix, rounds: 1, archives: true });
@@ -62,15 +60,13 @@ it('archives have what is chosen, byte by byte, whatever befalls those that keep
   expect(archivedBytes).toBeGreaterThan(1_000_000);
 });
 
-it('reads at followers find what anybody knew, whatever befalls the leader', {
-  timeout: 240_000,
-}, async () => {
+it('reads at followers find what anybody knew, whatever befalls the leader', async () => {
   const { faults, counts, story } = await runSchedule({ seed: 6, rounds: 1, followerReads: true });
   expect({ faults, story: faults.length === 0 ? [] : story }).toEqual({ faults: [], story: [] });
   expect(counts.followerReads).toBeGreaterThan(200);
 });
 
-it('a leader whose host refuses connections is replaced in safety, too', { timeout: 240_000 }, async () => {
+it('a leader whose host refuses connections is replaced in safety, too', async () => {
   for (const seed of [31, 32]) {
     const { faults, story } = await runSchedule({ seed, rounds: 1, refuses: true });
     expect({ seed, faults, story: faults.length === 0 ? [] : story }).toEqual({
@@ -81,19 +77,17 @@ it('a leader whose host refuses connections is replaced in safety, too', { timeo
   }
 });
 
-it('leases break once clocks go further apart than the stated bound', { timeout: 240_000 }, async () => {
+it('leases break once clocks go further apart than the stated bound', async () => {
   const { faults } = await runSchedule({ seed: 1, rounds: 1, only: ['clocks go too far apart'] });
   expect(faults.some((fault) => fault.startsWith('OneLeaseHolder'))).toBe(true);
 });
 
-it('a group that has lost the logs of a majority is lost, and that is said', {
-  timeout: 240_000,
-}, async () => {
+it('a group that has lost the logs of a majority is lost, and that is said', async () => {
   const { faults } = await runSchedule({ seed: 1, rounds: 1, only: ['a majority loses its logs'] });
   expect(faults[0]).toMatch(/is not healthy after/);
 });
 
-it('a seed gives the same run each time', { timeout: 240_000 }, async () => {
+it('a seed gives the same run each time', async () => {
   const turned = { seed: 15, rounds: 1, turns: [{ atMs: 5000, salt: 3 }] };
   const [one, other] = [await runSchedule(turned), await runSchedule(turned)];
   expect(one).toEqual(other);

@@ -8,7 +8,7 @@ const seedsMax = 12;
 
 describe('a planted bug is found', () => {
   for (const { name, mutations, strain, seed: first, expected } of plantedBugs) {
-    it(`${name}, from seed ${first} on`, { timeout: 240_000 }, async () => {
+    it(`${name}, from seed ${first} on`, async () => {
       const run = await loadMutant(name, mutations);
       let found: string | undefined;
       for (let seed = first; found === undefined && seed < first + seedsMax; seed++) {

@@ -21,13 +21,13 @@ const samples = new BuiltSamples();
 beforeAll(async () => {
   cluster = await startCluster({ thrift: true, args: ['--payload=statements', '--no-dashboard'] });
   sql = new ReplicaClients(cluster);
-}, 240_000);
+});
 afterAll(async () => {
   for (const client of clients) client.close();
   await sql?.end();
   await cluster?.stop();
   await samples.remove();
-}, 60_000);
+});
 
 async function connect(replica: number): Promise<TestClient> {
   const client = await TestClient.connect({ port: cluster.thriftPorts[replica]! });

@@ -29,7 +29,7 @@ function reachable(model: OpenModel): ReadonlySet<string> {
 /** Without what tells fewer states apart. */
 const plain = (config: string): string => config.replaceAll(/^(?:VIEW|SYMMETRY).*\n/gm, '');
 
-describe('a model that is walked through by hand', { timeout: 300_000 }, () => {
+describe('a model that is walked through by hand', () => {
   it.each([
     ['MCMultiPaxos', 'MCMultiPaxos-plain-rivals.cfg'],
     ['MCStatementEnds', 'MCStatementEnds-in-vain.cfg'],

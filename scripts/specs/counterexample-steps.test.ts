@@ -59,7 +59,7 @@ function modelOf(name: string): { readonly model: OpenModel; readonly counterexa
   return { model: found.model, counterexample };
 }
 
-describe('the steps of counterexamples', { timeout: 120_000 }, () => {
+describe('the steps of counterexamples', () => {
   it.each([...new Set(kept.map(({ name }) => familyOf(name)))])(
     'of %s are each one that may come next, from a first state on',
     (family) => {

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { variants } from '../../src/compare/variants.ts';
 import { type LabSite, openLabSite } from '../../dev/testing/lab-site.ts';
 
-const soon = { timeout: 60_000, interval: 100 };
+const soon = { interval: 100 };
 
 let site: LabSite;
 let page: Page;
@@ -12,7 +12,7 @@ let failures: string[];
 
 beforeAll(async () => {
   site = await openLabSite();
-}, 120_000);
+});
 afterAll(() => site?.close());
 beforeEach(async () => {
   failures = [];
@@ -23,7 +23,7 @@ beforeEach(async () => {
     if (!url.startsWith(`${site.url}/`) && !/^(?:data|blob):/.test(url)) failures.push(`asked for ${url}`);
   });
   await page.goto(`${site.url}/#compare`);
-}, 60_000);
+});
 afterEach(async () => {
   await page?.close();
   if (failures.length > 0) throw new Error(failures.join('\n'));
@@ -55,7 +55,7 @@ describe('naive beside ours', () => {
       expect(await figure('ours', 'acknowledged')).toBeGreaterThan(0);
       expect(await side('ours').getByTestId('finding').count()).toBe(0);
       expect(await side('ours').innerText()).toContain(`specs/${variant.rule.module}.tla:`);
-    }, 120_000);
+    });
   }
 
   it('is one screen, and both stand, step and are broken together', async () => {
@@ -81,7 +81,7 @@ describe('naive beside ours', () => {
     const height = await page.evaluate(() => document.documentElement.scrollHeight);
     expect(height).toBeLessThanOrEqual(900);
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(1440);
-  }, 120_000);
+  });
 });
 
 describe('presenter mode', () => {
@@ -107,5 +107,5 @@ describe('presenter mode', () => {
     await page.getByTestId('key-help').waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByTestId('key-help').count(), soon).toBe(0);
-  }, 60_000);
+  });
 });

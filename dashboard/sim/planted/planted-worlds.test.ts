@@ -30,7 +30,7 @@ function loadAt(Simulated: Simulators, { setup }: Variant, toMs: number): Promis
 
 describe('without its rule, and as it is', () => {
   for (const variant of variants) {
-    it(`harm and none: ${variant.title}`, { timeout: 120_000 }, async () => {
+    it(`harm and none: ${variant.title}`, async () => {
       const bug = plantedBugs.find(({ name }) => name === variant.bug)!;
       const entry = bug.name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       expect(existsSync(join(import.meta.dirname, `${entry}.ts`))).toBe(true);

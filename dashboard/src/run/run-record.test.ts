@@ -115,7 +115,7 @@ describe('all that is kept of a run', () => {
     expect(record.flights.kept.length).toBeLessThanOrEqual(1.1 * flightBounds.flightsMax);
     // What is let go of at once makes it a little more or less.
     expect(countReachable(record)).toBeLessThan(1.1 * early);
-  }, 120_000);
+  });
 
   test('knows the last incarnations alone', () => {
     const record = new RunRecord();

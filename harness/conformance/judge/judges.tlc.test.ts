@@ -74,7 +74,7 @@ function unlessNothing<T>(alter: () => T): T | null {
   }
 }
 
-describe('the two judges agree', { timeout: 900_000 }, () => {
+describe('the two judges agree', () => {
   it('on runs of the core, old ones and new ones, to the last step', async () => {
     const first = randomInt(1, SEEDS_MAX);
     const recorded = [

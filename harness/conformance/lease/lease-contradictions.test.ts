@@ -37,7 +37,7 @@ describe('a trace that contradicts itself about the lease', () => {
   beforeAll(async () => {
     runs = [];
     for (const seed of SEEDS) runs.push(await recordGroup(seed));
-  }, 240_000);
+  });
 
   it('is not what a run records', () => {
     expect(runs.map(leaseContradiction)).toEqual(runs.map(() => null));

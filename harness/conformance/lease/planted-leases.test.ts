@@ -10,7 +10,7 @@ const seedsMax = 12;
 
 describe('a planted bug of the lease is refused', () => {
   for (const { name, mutations, strain, seed: first, refusedAt } of ofLeases) {
-    it(`${name}, at ${refusedAt.join(' or ')}`, { timeout: 240_000 }, async () => {
+    it(`${name}, at ${refusedAt.join(' or ')}`, async () => {
       const run = await loadMutant(name, mutations);
       let refused: string | undefined;
       for (let seed = first; refused === undefined && seed < first + seedsMax; seed++) {

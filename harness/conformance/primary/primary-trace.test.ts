@@ -35,7 +35,7 @@ describe.each([2, 3, 5])('what a group of %s does', (replicas) => {
         refused: null,
       });
     }
-  }, 120_000);
+  });
 });
 
 describe('how groups begin', () => {
@@ -48,7 +48,7 @@ describe('how groups begin', () => {
         refused: null,
       });
     }
-  }, 240_000);
+  });
 });
 
 describe('the runs', () => {

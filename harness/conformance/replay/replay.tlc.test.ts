@@ -11,7 +11,7 @@ import type { TlaState } from './tla-value.ts';
 let behaviours: TlaState[][] = [];
 beforeAll(async () => {
   behaviours = await makeBehaviours({ behaviours: 56, depth: 60, seed: 1 });
-}, 600_000);
+});
 
 function firstDivergence(makeDriver: DriverMaker): Divergence | null {
   for (const states of behaviours) {

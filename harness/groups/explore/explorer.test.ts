@@ -68,7 +68,7 @@ it('keeps those that come through most together', () => {
   expect(bestOf(runs, 1).map((one) => one.input.seed)).toEqual([2]);
 });
 
-it('a turn changes what comes behind it, and nothing before', { timeout: 240_000 }, async () => {
+it('a turn changes what comes behind it, and nothing before', async () => {
   const told = async (turns: Input['turns']): Promise<string[]> => {
     const lines: string[] = [];
     await runSchedule({
@@ -95,7 +95,7 @@ it('is written as a command that runs it again', () => {
 });
 
 /** Its first runs: those that come through most. */
-it('nothing that must not be comes of the corpus', { timeout: 240_000 }, async () => {
+it('nothing that must not be comes of the corpus', async () => {
   const best = (await readCorpus()).slice(0, 3);
   expect(best.some(({ turns }) => turns.length > 0)).toBe(true);
   for (const one of best) {

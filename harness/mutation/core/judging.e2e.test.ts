@@ -8,7 +8,7 @@ const text = readFileSync(new URL(`../../../server/src/multipaxos/${file}`, impo
 const judge = new MutantJudge('', new JudgeTimes());
 afterAll(() => judge.stop());
 
-describe('a judge', { timeout: 120_000 }, () => {
+describe('a judge', () => {
   it('lets pass what is unaltered, kills what a test notices, and remembers nothing of it', async () => {
     const order = { file, judges: ['unit'] } as const;
     const altered = text.replace('left.round - right.round', 'right.round - left.round');

@@ -4,12 +4,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { ClusterStatus } from '../api/status.ts';
 import type { ClusterReport } from './cluster-report.ts';
 import { segmentStore } from './demo-store.ts';
 import { portsOf } from './layout.ts';
+import { eventually } from '../ports/testing/eventually.ts';
 import { requireFreePorts } from './ports.ts';
 
 const entry = join(import.meta.dirname, '..', 'main', 'testing', 'fake-main.ts');
@@ -78,7 +79,7 @@ function startDemo(extra: string[] = [], env: Record<string, string> = {}): Demo
 }
 async function readyDemo(extra: string[] = []): Promise<Demo> {
   const demo = startDemo(extra);
-  await vi.waitFor(() => expect(demo.output()).toContain('Ctrl-C stops all of it'), 60_000);
+  await eventually(() => expect(demo.output()).toContain('Ctrl-C stops all of it'));
   return demo;
 }
 
@@ -189,7 +190,7 @@ describe('a running demo', () => {
     const again = await barista('fault', 'crash', 'r1', '--data-dir', dir);
     expect([again.code, again.stderr]).toEqual([4, 'Refused: r1 is not running\n']);
     await fault({ action: 'restart', replica: 'r1' });
-    await vi.waitFor(async () => expect(await states()).toEqual(['serving', 'serving', 'serving']), 10_000);
+    await eventually(async () => expect(await states()).toEqual(['serving', 'serving', 'serving']));
     expect((await report()).replicas[0]?.pid).not.toBe(before?.pid);
   });
 
@@ -200,7 +201,7 @@ describe('a running demo', () => {
     expect((await states())[2]).toBe('down');
     expect((await fault({ action: 'pause', replica: 'r3' }))[0]).toBe(409);
     await fault({ action: 'resume', replica: 'r3' });
-    await vi.waitFor(async () => expect((await states())[2]).toBe('serving'), 10_000);
+    await eventually(async () => expect((await states())[2]).toBe('serving'));
     expect(await fault({ action: 'killPostgres', replica: 'r3' })).toMatchObject([200, { ok: true }]);
     expect(isAlive(third?.postgres.pid ?? 0)).toBe(false);
     expect(isAlive(third?.pid ?? 0)).toBe(true);
@@ -211,9 +212,9 @@ describe('a running demo', () => {
     const marks = ['log', 'postgres'].map((name) => join(dir, 'r2', name, 'mark'));
     const left = () => marks.map((mark) => existsSync(mark));
     const back = async (incarnation: number) => {
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         expect((await report()).replicas[1]).toMatchObject({ state: 'serving', incarnation });
-      }, 10_000);
+      });
       for (const mark of marks) writeFileSync(mark, '');
     };
     for (const mark of marks) writeFileSync(mark, '');
@@ -229,7 +230,7 @@ describe('a running demo', () => {
     const both = { action: 'wipe', replica: 'r2', what: 'both' };
     expect((await Promise.all([fault(both), fault(both)])).map(([status]) => status)).toEqual([200, 200]);
     expect(left()).toEqual([false, false]);
-    await vi.waitFor(async () => expect(await states()).toEqual(['serving', 'serving', 'serving']), 10_000);
+    await eventually(async () => expect(await states()).toEqual(['serving', 'serving', 'serving']));
     expect((await report()).replicas[0]?.pid).toBe(first?.pid);
     expect((await fault({ ...both, what: 'disk' }))[0]).toBe(400);
     expect((await fault({ ...both, replica: 'r9' }))[1].error?.code).toBe('unknownReplica');
@@ -259,11 +260,11 @@ describe('a running demo', () => {
     expect(await faultsOf(1)).toEqual([cut]);
     const before = (await report()).replicas[1]?.pid;
     await fault({ action: 'restart', replica: 'r2' });
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const status = (await cluster()).replicas[1]?.status;
       expect(status?.pid).not.toBe(before);
       expect(status?.faults).toEqual([cut]);
-    }, 10_000);
+    });
     await fault({ action: 'isolate', replica: 'r1' });
     expect([(await faultsOf(0))?.length, (await faultsOf(1))?.length, (await faultsOf(2))?.length]).toEqual([
       2, 2, 1,
@@ -285,12 +286,12 @@ describe('a running demo', () => {
     socket.on('message', (data) =>
       frames.push(JSON.parse((data as Buffer).toString()) as (typeof frames)[0]),
     );
-    await vi.waitFor(() => {
+    await eventually(() => {
       const rates = frames.findLast((frame) => frame.type === 'rates')?.perReplica?.['r1'];
       expect(rates?.transactionsPerSecond).toBeGreaterThan(50);
       expect(rates?.latencyMsP50).toBeGreaterThan(3);
       expect(frames.filter((frame) => frame.type === 'cluster').length).toBeGreaterThan(4);
-    }, 10_000);
+    });
     expect(frames[0]?.type).toBe('cluster');
     socket.terminate();
     const foreign = open({ origin: 'http://evil.example' });
@@ -356,11 +357,11 @@ describe('the end of a demo', () => {
     const [first, second] = (await report()).replicas;
     await fault({ action: 'crash', replica: 'r1' });
     process.kill(second?.pid ?? 0, 'SIGKILL');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const again = (await report()).replicas[1];
       expect(again).toMatchObject({ state: 'serving' });
       expect(again?.pid).not.toBe(second?.pid);
-    }, 10_000);
+    });
     expect(await processes()).toEqual(['stopped', 'running', 'running']);
     for (const pid of [first?.postgres.pid, second?.postgres.pid]) process.kill(pid ?? 0, 'SIGKILL');
   });
@@ -376,7 +377,7 @@ describe('a supervisor that is killed', () => {
     await fault({ action: 'pause', replica: 'r2' });
     demo.child.kill('SIGKILL');
     await ended(demo.child);
-    await vi.waitFor(() => expect(pids.filter(isAlive).length).toBe(2), 10_000);
+    await eventually(() => expect(pids.filter(isAlive).length).toBe(2));
     await readyDemo();
     expect(pids.filter(isAlive)).toEqual([]);
   });

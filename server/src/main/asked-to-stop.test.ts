@@ -85,4 +85,4 @@ it('a replica whose demo went while it was loading its code takes no port', asyn
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-}, 30_000);
+});

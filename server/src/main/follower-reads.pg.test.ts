@@ -24,7 +24,7 @@ beforeAll(async () => {
   await group.healthy();
   await group.sql('CREATE TABLE counter (n int)');
   await group.sql('INSERT INTO counter VALUES (0)');
-}, 300_000);
+});
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((client) => client.end().catch(() => undefined)));
 });
@@ -134,7 +134,7 @@ it('what a linearizable reader at a follower is told the leader shows, whose ses
   process.kill(pid, 'SIGSTOP');
   try {
     group.delay(leader, 0);
-    await eventually(async () => expect(await counterSeenBy(snapshot)).toBe(5001), { timeout: 20_000 });
+    await eventually(async () => expect(await counterSeenBy(snapshot)).toBe(5001));
     let told: number | null = null;
     const read = counterSeenBy(reader).then((n) => (told = n));
     for (let times = 0; times < 30; times++) {
@@ -160,20 +160,14 @@ it('a follower that is cut off refuses what it cannot know, and shows what it ha
   group.isolate(cut!, true);
   await group.sql('UPDATE counter SET n = n + 1');
   const before = await counterSeenBy(snapshot);
-  await eventually(async () => expect(await codeOf(counterSeenBy(bounded))).toBe('57P03'), {
-    timeout: 20_000,
-  });
+  await eventually(async () => expect(await codeOf(counterSeenBy(bounded))).toBe('57P03'));
   expect(await codeOf(counterSeenBy(linearizable))).toBe('57P03');
   expect(await codeOf(connect(cut!, reading('linearizable')))).toBe('57P03');
   expect(await counterSeenBy(snapshot)).toBe(before);
   group.isolate(cut!, false);
   // The same sessions go on: nobody has ended them.
-  await eventually(async () => expect(await counterSeenBy(linearizable)).toBeGreaterThan(before), {
-    timeout: 20_000,
-  });
-  await eventually(async () => expect(await counterSeenBy(bounded)).toBeGreaterThan(before), {
-    timeout: 20_000,
-  });
+  await eventually(async () => expect(await counterSeenBy(linearizable)).toBeGreaterThan(before));
+  await eventually(async () => expect(await counterSeenBy(bounded)).toBeGreaterThan(before));
   await group.healthy();
 });
 
@@ -189,9 +183,7 @@ it('when the leader changes, who reads at the next one ends, with its query, and
   // At each follower, where the readers have waited for the table.
   for (const { id } of readers) void codeOf((await connect(id, reading('snapshot'))).query(catchesItsCancel));
   group.isolate(old, true);
-  await eventually(() => expect([old, undefined]).not.toContain(group.followers().map(leads).find(Boolean)), {
-    timeout: 40_000,
-  });
+  await eventually(() => expect([old, undefined]).not.toContain(group.followers().map(leads).find(Boolean)));
   const next = ids.find((id) => id !== old && leads(id))!;
   const index = readers.findIndex(({ id }) => id === next);
   expect(await sleeps[index]).toBe('57P01');
@@ -208,7 +200,7 @@ it('when the leader changes, who reads at the next one ends, with its query, and
   // Nobody went on in the primary that a standby became.
   expect((await (await connect(next)).query('SELECT FROM taken')).rowCount).toBe(0);
   for (const id of ids) expect(await counterSeenBy(await connect(id, reading('linearizable')))).toBe(2000000);
-}, 120_000);
+});
 
 function leads(id: string): boolean {
   return group.statusOf(id).role === 'leader';

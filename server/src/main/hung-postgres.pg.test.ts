@@ -9,9 +9,6 @@ import { foundReplica } from './found-replica.ts';
 import { RealGroup } from './testing/real-group.ts';
 import { eventually } from '../ports/testing/eventually.ts';
 
-/** PostgreSQL is known to hang after 1 s or 2 s; what comes after is an election at most. The rest is for machines that are busy with other things. */
-const patienceMs = 30_000;
-
 let root = '';
 let group: RealGroup;
 let stopped: ProcessIdentity[] = [];
@@ -23,7 +20,7 @@ beforeAll(async () => {
   for (const id of group.ids) await group.start(id);
   await group.healthy();
   await group.sql('CREATE TABLE drinks (name text)');
-}, 240_000);
+});
 afterEach(goOn);
 afterAll(async () => {
   await group.stopAll();
@@ -85,12 +82,11 @@ async function expectAll(acknowledged: readonly string[]): Promise<void> {
 it.each<Which>(['all', 'main process', 'all but the main process'])(
   'a leader whose PostgreSQL stands still (%s) hands over; nothing that was acknowledged is lost, whenever it goes on',
   async (which) => {
-    await eventually(() => expect(group.leader()).toBeDefined(), { timeout: patienceMs });
+    await eventually(() => expect(group.leader()).toBeDefined());
     const victim = group.leader()!;
     const writer = keepWriting(which);
     const begunAt = performance.now();
     await eventually(() => expect(writer.last()).toBeGreaterThan(begunAt), {
-      timeout: patienceMs,
       interval: 10,
     });
     const hungAt = performance.now();
@@ -101,7 +97,7 @@ it.each<Which>(['all', 'main process', 'all but the main process'])(
         expect(group.leader()).not.toBe(victim);
         expect(writer.last()).toBeGreaterThan(hungAt + 1_000);
       },
-      { timeout: patienceMs, interval: 20 },
+      { interval: 20 },
     );
     await goOn();
     const acknowledged = await writer.stop();
@@ -117,12 +113,12 @@ it('a follower whose PostgreSQL stands still keeps nobody waiting, and goes on w
   await hang(victim, 'all');
   const writer = keepWriting('follower');
   const hungAt = performance.now();
-  await eventually(() => expect(writer.last()).toBeGreaterThan(hungAt + 3_000), { timeout: patienceMs });
+  await eventually(() => expect(writer.last()).toBeGreaterThan(hungAt + 3_000));
   const acknowledged = await writer.stop();
   await goOn();
   await group.healthy();
   await expectAll(acknowledged);
-}, 120_000);
+});
 
 it('where one follower’s PostgreSQL stands still, the other takes the leader’s place', async () => {
   const before = group.leader()!;
@@ -138,14 +134,14 @@ it('where one follower’s PostgreSQL stands still, the other takes the leader�
       );
       expect(answer).not.toHaveProperty('error');
     },
-    { timeout: 3 * patienceMs, interval: 200 },
+    { interval: 200 },
   );
   expect(group.leader()).not.toBe(hung);
   await goOn();
   await group.start(before);
   await group.healthy();
   expect(await group.contentsOf('drinks')).toHaveLength(1);
-}, 180_000);
+});
 
 it('a leader that was a standby is not ended by what a client has its PostgreSQL write to its log', async () => {
   const leader = group.leader()!;
@@ -158,4 +154,4 @@ it('a leader that was a standby is not ended by what a client has its PostgreSQL
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(group.leader()).toBe(leader);
   expect(group.statusOf(leader).postgres.pid).toBe(before.postgres.pid);
-}, 60_000);
+});

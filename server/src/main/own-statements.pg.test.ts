@@ -163,7 +163,7 @@ describe('payload wal', () => {
     for (const id of ids) await group.start(id, changes);
     await group.healthy();
     await makeTraps(group, group.leader()!, true);
-  }, 240_000);
+  });
   afterAll(async () => {
     await group.stopAll();
     await young.stopAll();
@@ -191,7 +191,7 @@ describe('payload wal', () => {
     const { postgres } = group.statusOf(group.leader()!);
     expect(await installAmcheck(postgres)).toBe(true);
     expect(await checkRelations(postgres)).toEqual([]);
-  }, 180_000);
+  });
 
   it('leadership is handed over, and a lost database is copied', async () => {
     for (const id of ids) await look(group, id);
@@ -217,7 +217,7 @@ describe('payload wal', () => {
     rmSync(join(group.configOf(other).dataDir, 'postgres'), { recursive: true });
     await group.start(other, changes);
     await group.healthy();
-  }, 240_000);
+  });
 
   it('a backup is restored', async () => {
     await restoreReplica(young.configOf('r1'), backupAt(file()), unobserved);
@@ -225,7 +225,7 @@ describe('payload wal', () => {
     await young.healthy();
     expect(await young.sql('SELECT 1')).toEqual([['1']]);
     recorder.gather(young);
-  }, 180_000);
+  });
 
   it('no shadow is called, and no name is looked up by the search path', async () => {
     recorder.gather(group);
@@ -248,7 +248,7 @@ describe('payload statements', () => {
     for (const id of ids) await group.start(id, changes);
     await group.healthy();
     for (const id of ids) await makeTraps(group, id, false);
-  }, 240_000);
+  });
   afterAll(() => group.stopAll());
 
   it('statements are executed, compared, and executed again after a restart', async () => {
@@ -267,7 +267,7 @@ describe('payload statements', () => {
     await group.start(other, changes);
     await group.healthy();
     expect(await group.sql('SELECT name FROM t ORDER BY id')).toEqual([['a'], ['b']]);
-  }, 240_000);
+  });
 
   it('no shadow is called, and no name is looked up by the search path', async () => {
     recorder.gather(group);

@@ -34,7 +34,7 @@ function phasesOf(id: string): readonly string[] {
 }
 
 async function leaderOf(): Promise<string> {
-  await eventually(() => expect(group.leader()).toBeDefined(), { timeout: 30_000 });
+  await eventually(() => expect(group.leader()).toBeDefined());
   return group.leader()!;
 }
 
@@ -47,11 +47,8 @@ it(
   'a group is founded on one replica, and the others join it',
   async () => {
     await group.start('r2');
-    await eventually(
-      () => expect(group.statusOf('r2')).toMatchObject({ state: 'joining', message: waiting }),
-      {
-        timeout: 10_000,
-      },
+    await eventually(() =>
+      expect(group.statusOf('r2')).toMatchObject({ state: 'joining', message: waiting }),
     );
     await foundReplica(group.configOf('r1'));
     await expect(foundReplica(group.configOf('r1'))).rejects.toThrow(/has a log already/);
@@ -76,10 +73,10 @@ it.each([
     await leaderOf();
     const id = victim();
     const writer = group.keepWriting(`INSERT INTO drinks (name) VALUES ('${what}')`);
-    await eventually(() => expect(writer.written()).toBeGreaterThan(2), { timeout: 30_000 });
+    await eventually(() => expect(writer.written()).toBeGreaterThan(2));
     process.kill(group.statusOf(id).postgres.pid!, 'SIGKILL');
     const before = writer.written();
-    await eventually(() => expect(writer.written()).toBeGreaterThan(before + 2), { timeout: 30_000 });
+    await eventually(() => expect(writer.written()).toBeGreaterThan(before + 2));
     const written = await writer.stop();
     const [[count]] = (await group.sql(`SELECT count(*) FROM drinks WHERE name = '${what}'`)) as [[string]];
     // Of one whose outcome was unknown there may be two.
@@ -197,7 +194,7 @@ it(
       error: { code: 'notLeader' },
     });
     await group.askLeader((admin) => admin.members({ action: 'remove', replica }));
-    await eventually(() => expect(group.statusOf(victim).state).toBe('removed'), { timeout: 30_000 });
+    await eventually(() => expect(group.statusOf(victim).state).toBe('removed'));
     await group.sql("INSERT INTO drinks (name) VALUES ('among two')");
     await group.stop(victim);
     await rm(join(root, victim), { recursive: true });

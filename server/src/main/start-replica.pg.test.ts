@@ -54,7 +54,7 @@ async function start(): Promise<void> {
       throw error;
     },
   });
-  await eventually(() => expect(replica.status().state).toBe('serving'), 50_000);
+  await eventually(() => expect(replica.status().state).toBe('serving'));
 }
 
 beforeAll(async () => {
@@ -233,6 +233,6 @@ describe('a replica', () => {
     await start();
     for (let n = 0; n < 10; n += 1) expect(await waits()).toBe(true);
     await rowsOf("COMMIT PREPARED 'p'");
-    await expect.poll(waits, { timeout: 20_000 }).toBe(false);
+    await expect.poll(waits).toBe(false);
   });
 });

@@ -88,21 +88,21 @@ const servesAgain = (group: MemoryGroup): Promise<boolean> =>
   group.time.passUntil(() => group.serving() !== null, 60_000);
 
 describe('a group of which two are left, one far behind', () => {
-  it('serves, though the leader has what is not chosen', { timeout: 60_000 }, async () => {
+  it('serves, though the leader has what is not chosen', async () => {
     const group = new MemoryGroup(narrow);
     await leaveTwo(group, near);
     expect(await servesAgain(group)).toBe(true);
     expect(group.troubles).toEqual([]);
   });
 
-  it('serves where that is within two windows, and has been let go of', { timeout: 60_000 }, async () => {
+  it('serves where that is within two windows, and has been let go of', async () => {
     const group = new MemoryGroup(wide);
     await leaveTwo(group, 1);
     expect(await servesAgain(group)).toBe(true);
     expect(group.troubles).toEqual([]);
   });
 
-  it('serves while the leader is copied, and has two databases in the end', { timeout: 60_000 }, async () => {
+  it('serves while the leader is copied, and has two databases in the end', async () => {
     const group = new MemoryGroup(narrow);
     const { leader, behind, third } = await leaveBehind(group, near);
     const writers = new Writers(group);
@@ -116,9 +116,7 @@ describe('a group of which two are left, one far behind', () => {
     expect(group.troubles).toEqual([]);
   });
 
-  it('has lost nothing when that leader is lost, too, and the third comes back instead', {
-    timeout: 60_000,
-  }, async () => {
+  it('has lost nothing when that leader is lost, too, and the third comes back instead', async () => {
     const group = new MemoryGroup(narrow);
     const { leader, behind, third } = await leaveBehind(group, near);
     const writers = new Writers(group);

@@ -63,4 +63,4 @@ it('goes on in the next file', async () => {
   await group.equal();
   expect(group.troubles).toEqual([]);
   await group.stop();
-}, 120_000);
+});

@@ -9,7 +9,7 @@ import { replayLease } from './replay-lease.ts';
 let behaviours: TlaState[][] = [];
 beforeAll(async () => {
   behaviours = await makeLeaseBehaviours({ behaviours: 60, depth: 100, seed: 1 });
-}, 280_000);
+});
 
 /** Of bugs that only a service, a change of the members, an Accept, a group of five or the end of a word shows that came late, a replay of Lease knows nothing. */
 const elsewhere = new Set([

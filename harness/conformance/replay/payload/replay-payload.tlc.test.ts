@@ -18,7 +18,7 @@ beforeAll(async () => {
     mutations: payloadMutations(),
   });
   replay = loaded.replayPayload;
-}, 280_000);
+});
 afterEach(() => {
   delete planted.plantedBug;
 });

@@ -59,7 +59,7 @@ describe('a killed process', () => {
         const appender = startAppender(directory, lanes);
         await appender.opened;
         await expect
-          .poll(() => appender.acknowledged.length, { interval: 5, timeout: 30_000 })
+          .poll(() => appender.acknowledged.length, { interval: 5 })
           .toBeGreaterThan(400 + life * 137);
         await kill(appender);
         const store = await openSegmentLog({ directory, group });

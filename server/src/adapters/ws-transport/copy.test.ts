@@ -260,7 +260,7 @@ describe('a channel that is cut off', () => {
     const { source, target } = await sourceAndTarget(hasty, patient);
     const told = offerBlocks(source, 4000);
     const unread = await target.open(r1, never);
-    await eventually(() => expect(told.closed).toBe(1), 5000);
+    await eventually(() => expect(told.closed).toBe(1));
     expect(await codeOf(bytesOf(unread))).toBe('transferFailed');
   });
 

@@ -69,7 +69,7 @@ describe('two replicas', () => {
     await two.close();
     const again = await start(r2, ports, versions(5, 5));
     await eventually(() => expect(one.versionOf(r2)).toBe(5));
-    await eventually(() => expect(one.counters().dropped).toBe(1), 5000);
+    await eventually(() => expect(one.counters().dropped).toBe(1));
     expect(again.received).toEqual([]);
     expect(again.connected()).toEqual([r1]);
   });

@@ -112,10 +112,7 @@ describe('replicas with certificates of one authority', () => {
     one.send(r2, accept(new Uint8Array(3_000_000).fill(7)));
     one.send(r2, heartbeat(2));
     two.send(r1, heartbeat(1));
-    await eventually(
-      () => expect([points(one.received), points(two.received)]).toEqual([[1], [-1, 2]]),
-      5000,
-    );
+    await eventually(() => expect([points(one.received), points(two.received)]).toEqual([[1], [-1, 2]]));
   });
 
   it('copy over it', async () => {
@@ -154,7 +151,7 @@ describe('replicas with certificates of one authority', () => {
       await writeFile(paths[index]!.authority, both);
       await files.look();
     }
-    await eventually(() => expect([one.connected(), two.connected()]).toEqual([[r2], [r1]]), 5000);
+    await eventually(() => expect([one.connected(), two.connected()]).toEqual([[r2], [r1]]));
     expect(changes).toContain('false another authority is believed');
     await certificates.write('r1', { authority: 'next' });
     await certificates.write('r2', { authority: 'next' });
@@ -163,7 +160,7 @@ describe('replicas with certificates of one authority', () => {
     // r2 goes on with its certificate of the old authority, which r1 believes no more.
     await writeFile(paths[0].authority, (await testAuthority('next')).certificate);
     await tls1.certificates.look();
-    await eventually(() => expect(one.connected()).toEqual([r2]), 5000);
+    await eventually(() => expect(one.connected()).toEqual([r2]));
     one.send(r2, heartbeat(9));
     await eventually(() => expect(points(two.received)).toEqual([9]));
   });

@@ -37,7 +37,7 @@ describe('messages', () => {
     const { one, two } = await connectedPair();
     const payload = new Uint8Array(5_000_000).map((_, index) => (index * 31) & 255);
     one.send(r2, accept(payload));
-    await eventually(() => expect(two.received.length).toBe(1), 5000);
+    await eventually(() => expect(two.received.length).toBe(1));
     const message = two.received[0]?.[1];
     const entry = message?.kind === 'Accept' ? message.entries[0] : undefined;
     expect(entry?.kind === 'command' && Buffer.compare(entry.payload, payload)).toBe(0);
@@ -50,7 +50,7 @@ describe('messages', () => {
     one.send(r2, heartbeat(1));
     expect(one.counters().dropped).toBe(1);
     const again = await start(r2, ports);
-    await eventually(() => expect(one.connected()).toEqual([r2]), 5000);
+    await eventually(() => expect(one.connected()).toEqual([r2]));
     one.send(r2, heartbeat(2));
     await eventually(() => expect(points(again.received)).toEqual([2]));
   });
@@ -82,18 +82,16 @@ describe('the peers', () => {
     await eventually(() => {
       expect(three.connected()).toEqual([r1, r2]);
       expect([one.connected(), two.connected()].map((names) => names.length)).toEqual([2, 2]);
-    }, 5000);
+    });
     await two.close();
     const elsewhere = { ...moved, r2: await freePort() };
     await start(r2, elsewhere);
     for (const transport of [one, three]) transport.setPeers(peersOf(elsewhere));
-    await eventually(
-      () =>
-        expect([one.connected(), three.connected()]).toEqual([
-          [r3, r2],
-          [r1, r2],
-        ]),
-      5000,
+    await eventually(() =>
+      expect([one.connected(), three.connected()]).toEqual([
+        [r3, r2],
+        [r1, r2],
+      ]),
     );
   });
 
@@ -117,7 +115,7 @@ describe('the peers', () => {
     one.setPeers(peersOf({ r1: ports.r1 }));
     expect(told.at(-1)).toBe('r2 false is no peer any more');
     expect(one.connected()).toEqual([]);
-    await eventually(() => expect(tellsTwo.slice(-2)).toEqual(['false', 'true']), 5000);
+    await eventually(() => expect(tellsTwo.slice(-2)).toEqual(['false', 'true']));
     one.onMessage((from, message) => {
       one.received.push([from, message]);
       one.send(from, { kind: 'PreVoteReply', group, ballot, granted: false, configuration });

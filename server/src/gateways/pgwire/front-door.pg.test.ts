@@ -163,7 +163,7 @@ describe('connections that do not log in', () => {
       await expect.poll(() => gateway.listener.strangers).toBe(1);
       await sleep(20);
       socket.destroy();
-      await expect.poll(() => gateway.listener.strangers, { interval: 5, timeout: 5_000 }).toBe(0);
+      await expect.poll(() => gateway.listener.strangers, { interval: 5 }).toBe(0);
     }
     await expect.poll(() => backends(pg)).toBe(0);
   });

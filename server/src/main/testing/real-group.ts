@@ -143,7 +143,7 @@ export class RealGroup {
           assert.deepEqual([member?.role, member?.incarnation], ['voter', incarnation]);
         }
       },
-      { timeout: 200_000, interval: 100 },
+      { interval: 100 },
     );
     // However its database came there: made, copied, made equal, restored.
     for (const id of this.ids) assert.deepEqual(await ownershipProblems(this.configOf(id).dataDir), []);
@@ -211,7 +211,7 @@ export class RealGroup {
       () => {
         for (const id of this.ids) assert.ok(this.statusOf(id).applicationPointer >= top, `${id} is behind`);
       },
-      { timeout: 60_000, interval: 50 },
+      { interval: 50 },
     );
     const summary = `SELECT count(*) || ' ' || coalesce(sum(hashtext(t::text)::bigint), 0) AS all FROM ${table} t`;
     const all = await Promise.all(

@@ -28,7 +28,7 @@ export async function tamper(
   });
   await group.contentsOf(table);
   // A standby writes its pages out only if it has replayed a checkpoint that it has not written them out for.
-  await eventually(() => expectReplayed(group, victim, checkpointed), { timeout: 60_000, interval: 50 });
+  await eventually(() => expectReplayed(group, victim, checkpointed), { interval: 50 });
   const file = await group.inside(victim, async (client) => {
     await client.query('CHECKPOINT');
     const { rows } = await client.query<{ path: string }>('SELECT pg_relation_filepath($1) AS path', [table]);
@@ -37,7 +37,7 @@ export async function tamper(
   await group.stop(victim);
   await alterPage(join(group.configOf(victim).dataDir, 'postgres', 'data', file), from, to);
   await group.start(victim, changes);
-  await eventually(() => expectServing(group, victim), { timeout: 60_000, interval: 100 });
+  await eventually(() => expectServing(group, victim), { interval: 100 });
 }
 
 async function expectReplayed(group: RealGroup, replica: string, lsn: string): Promise<void> {

@@ -67,9 +67,7 @@ function drawLog(draw: (below: number) => number, count: number): Operation[] {
 }
 
 describe('a replica whose PostgreSQL is killed', () => {
-  it('is exact where it says so, and the same as one that was never killed', {
-    timeout: 180_000,
-  }, async () => {
+  it('is exact where it says so, and the same as one that was never killed', async () => {
     const seed = Number(process.env['SEED'] ?? 11);
     const draw = drawing(seed);
     const log = drawLog(draw, 140);
@@ -105,9 +103,7 @@ describe('a replica whose PostgreSQL is killed', () => {
     }
   });
 
-  it('says what it cannot go on from, and gives sessions back as they were', {
-    timeout: 120_000,
-  }, async () => {
+  it('says what it cannot go on from, and gives sessions back as they were', async () => {
     let machine = await make();
     const log: Operation[] = drawLog(drawing(3), 5).slice(0, 4);
     const seqs = new Map([['a', 1]]);
@@ -368,7 +364,7 @@ describe('what a pause holds back', () => {
 });
 
 describe('a session that ends', () => {
-  it('with PostgreSQL is no answer: the request is executed again', { timeout: 60_000 }, async () => {
+  it('with PostgreSQL is no answer: the request is executed again', async () => {
     const machine = await make();
     const ask = queries();
     try {

@@ -19,9 +19,7 @@ import {
 
 const endless = `DO $$ BEGIN LOOP BEGIN PERFORM pg_sleep(60); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$`;
 
-it('fails, outside of a block and within, and what is behind it is executed', {
-  timeout: 120_000,
-}, async () => {
+it('fails, outside of a block and within, and what is behind it is executed', async () => {
   const postgres = await startStatementPostgres();
   const log: Operation[] = [];
   const submitted = new Set<string>();

@@ -15,12 +15,12 @@ beforeEach(async () => {
   machine = await make();
   log = [];
   seqs = new Map();
-}, 60_000);
+});
 
 afterEach(async () => {
   await machine.executor.stop().catch(() => undefined);
   await machine.postgres.remove();
-}, 60_000);
+});
 
 async function add(operation: Operation): Promise<string> {
   log.push(operation);
@@ -46,9 +46,7 @@ async function restart(): Promise<void> {
   expect(machine.started).toEqual({ code: 'exact', pointer: log.length });
 }
 
-it('have the settings that their role and database gave when they were opened', {
-  timeout: 60_000,
-}, async () => {
+it('have the settings that their role and database gave when they were opened', async () => {
   await open('b');
   for (const text of [
     "ALTER ROLE barista SET work_mem = '5MB'",
@@ -80,7 +78,7 @@ it('have the settings that their role and database gave when they were opened', 
   expect(await show('c', 'work_mem')).toBe('(6MB) SELECT 1 I');
 });
 
-it('keep what their clients have asked for themselves', { timeout: 60_000 }, async () => {
+it('keep what their clients have asked for themselves', async () => {
   await add({ ...openOf('a'), parameters: [['options', '-c work_mem=9MB']] });
   await open('b');
   await sql('b', "ALTER ROLE barista SET work_mem = '6MB'");
@@ -89,9 +87,7 @@ it('keep what their clients have asked for themselves', { timeout: 60_000 }, asy
   expect(await show('b', 'statement_timeout')).toBe('(0) SELECT 1 I');
 });
 
-it('end when their role may not log in any more, and not before that is committed', {
-  timeout: 60_000,
-}, async () => {
+it('end when their role may not log in any more, and not before that is committed', async () => {
   const operator = await machine.postgres.connect();
   await operator.query('ALTER ROLE barista CREATEROLE');
   await open('a');
@@ -125,9 +121,7 @@ it('end when their role may not log in any more, and not before that is committe
   expect([...machine.executor.openSessions()]).toEqual([sessionOf('a')]);
 });
 
-it('have no statements that they have closed, and keep so many bytes of them prepared', {
-  timeout: 60_000,
-}, async () => {
+it('have no statements that they have closed, and keep so many bytes of them prepared', async () => {
   await open('a');
   await send('a', Buffer.concat([parse('p', 'SELECT 1'), sync]));
   await send('a', Buffer.concat([closeStatement('p'), sync]));
@@ -146,7 +140,7 @@ it('have no statements that they have closed, and keep so many bytes of them pre
   expect(await sql('a', `PREPARE long20 AS ${long}`)).toBe('PREPARE I');
 });
 
-it('leave nothing behind when they are closed', { timeout: 60_000 }, async () => {
+it('leave nothing behind when they are closed', async () => {
   await open('a');
   await open('z');
   await add({ kind: 'close', session: sessionOf('z') });
@@ -163,7 +157,7 @@ it('leave nothing behind when they are closed', { timeout: 60_000 }, async () =>
   expect(rows).toEqual([{ session: 1 }]);
 });
 
-it('have settings of their own, however long the text is that makes them', { timeout: 60_000 }, async () => {
+it('have settings of their own, however long the text is that makes them', async () => {
   await open('a');
   // The last byte of its message's length is a letter.
   const value = 'v'.repeat(0x61 - 4 - "SET my.own = ''".length - 1);

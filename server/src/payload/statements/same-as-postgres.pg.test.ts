@@ -150,7 +150,7 @@ function cycle(text: string, draw: (below: number) => number): Buffer {
   return Buffer.concat(pieces);
 }
 
-it('is told the same', { timeout: 120_000 }, async () => {
+it('is told the same', async () => {
   await expectSame(send.query(schema), 'schema');
   const seed = Number(process.env['SEED'] ?? 7);
   const draw = drawing(seed);

@@ -245,7 +245,7 @@ describe('too much at once', () => {
     expect([one.told.copies, one.mark.isSet]).toEqual([1, true]);
     const back = await one.comeBack();
     expect(back.host.purgedTo).toBe(10_999);
-  }, 60_000);
+  });
 });
 
 describe('bytes of others', () => {

@@ -241,7 +241,7 @@ it('any life of an archive, with restarts, gaps and forks, hides none and holds 
     }),
     { numRuns: 12 },
   );
-}, 120_000);
+});
 
 /** What PostgreSQL would read: of each segment the newest timeline's file. */
 async function archived(directory: string, from: Lsn, to: Lsn): Promise<Buffer> {

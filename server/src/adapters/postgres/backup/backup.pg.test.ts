@@ -57,7 +57,7 @@ beforeAll(async () => {
     history: (timeline) => timelineFile(known, timeline),
     missing: (from, to, timeline) => readWalFile(primary.dataDir, from, timeline, to - from),
   });
-}, 120_000);
+});
 afterAll(async () => {
   await archive?.close();
   for (const postgres of [primary, standby]) await postgres?.stop('immediate');
@@ -186,7 +186,7 @@ describe('a backup', () => {
       code: 'transferFailed',
     });
     expect((await readdir(root)).filter((name) => name.startsWith('never'))).toEqual([]);
-  }, 60_000);
+  });
 
   it('is made two at a time, and ends when its reader goes', async () => {
     const source = await backupSource(standby, { bytesPerSecondMax: () => 2_000_000 });
@@ -199,7 +199,7 @@ describe('a backup', () => {
     (await source.open()).stream.destroy();
     const away = await backupSource(standby, { socketPath: join(root, 'nowhere') });
     await expect(away.open()).rejects.toMatchObject({ name: 'CopyError', code: 'sourceUnavailable' });
-  }, 60_000);
+  });
 });
 
 it('a backup of a database with a damaged page is refused', async () => {
@@ -217,7 +217,7 @@ it('a backup of a database with a damaged page is refused', async () => {
   const source = await backupSource(damaged);
   await expect(writeBackup({ source, out, header: labels })).rejects.toMatchObject({ code: 'sourceDamaged' });
   await damaged.stop('immediate');
-}, 60_000);
+});
 
 describe('a point in time', () => {
   let file: string;
@@ -254,7 +254,7 @@ describe('a point in time', () => {
     await primary.query('INSERT INTO steps VALUES (6)');
     archiveEnd = await archiveAll();
     await archive.flush();
-  }, 120_000);
+  });
 
   const sum = "SELECT string_agg(n::text, ',' ORDER BY n) FROM steps";
   const prepared = 'SELECT count(*) FROM pg_prepared_xacts';
@@ -266,7 +266,7 @@ describe('a point in time', () => {
     });
     expect(restored.lastCommit?.getTime()).toBeLessThanOrEqual(times[2]!.getTime());
     expect(await ask(restored.directory, sum, prepared)).toEqual(['1,2,3', '1']);
-  }, 60_000);
+  });
 
   it('as a position is what was committed below it', async () => {
     const restored = await restore(file, {
@@ -275,7 +275,7 @@ describe('a point in time', () => {
     });
     expect(restored.end).toBeLessThanOrEqual(positions[1]!);
     expect(await ask(restored.directory, sum)).toEqual(['1,2']);
-  }, 60_000);
+  });
 
   it('at the end of the archive is everything, whether the end is named or not', async () => {
     const all = await restore(file, { archive: archiveDirectory });
@@ -287,7 +287,7 @@ describe('a point in time', () => {
     expect(await ask(named.directory, sum)).toEqual(['1,2,3,4,5,6']);
     const alone = await restore(file);
     expect(await ask(alone.directory, 'SELECT count(*) FROM steps')).toEqual(['0']);
-  }, 120_000);
+  });
 
   it('as a label is all up to where it was set', async () => {
     const restored = await restore(file, {
@@ -298,7 +298,7 @@ describe('a point in time', () => {
     await expect(
       restore(file, { archive: archiveDirectory, target: { kind: 'label', name: 'never' } }),
     ).rejects.toMatchObject({ ...refusal(/"never" is not in the WAL behind the backup/), side: 'beyond' });
-  }, 60_000);
+  });
 
   it('is not rounded: a transaction of the same millisecond is in, or not, by its microseconds', async () => {
     const micros = await primary.value(
@@ -312,7 +312,7 @@ describe('a point in time', () => {
     expect(await ask(before.directory, sum)).toEqual(['1,2']);
     const there = await restore(file, { archive: archiveDirectory, target: at(0) });
     expect(await ask(there.directory, sum)).toEqual(['1,2,3']);
-  }, 60_000);
+  });
 
   it('is tested: a backup is restored to the end of the archive, looked through, and nothing is left', async () => {
     const before = await readdir(root);
@@ -336,7 +336,7 @@ describe('a point in time', () => {
     ).rejects.toMatchObject(refusal(/has a gap/));
     await rm(cut, { recursive: true });
     expect(await readdir(root)).toEqual(before);
-  }, 120_000);
+  });
 
   it('that cannot be had is refused with the reason, and leaves nothing', async () => {
     const before = await readdir(root);
@@ -370,7 +370,7 @@ describe('a point in time', () => {
         target: { kind: 'end' },
       }),
     ).rejects.toThrow(/there already/);
-  }, 120_000);
+  });
 
   it('beyond a gap of the archive, or a damaged place, is refused, and what lies before can be had', async () => {
     const broken = join(root, 'broken');
@@ -401,7 +401,7 @@ describe('a point in time', () => {
     const state = await readFile(join(other, 'archive.json'), 'utf8');
     await writeFile(join(other, 'archive.json'), state.replace(String(system), '12345'));
     await expect(restore(file, { archive: other })).rejects.toMatchObject(refusal(/another database/));
-  }, 120_000);
+  });
 
   it('is given up when it is told to be, with no process left', async () => {
     const control = new AbortController();
@@ -412,7 +412,7 @@ describe('a point in time', () => {
       restore(file, { archive: archiveDirectory, onStep, signal: control.signal }),
     ).rejects.toThrow('enough');
     expect((await readdir(root)).filter((name) => name.endsWith('.restoring'))).toEqual([]);
-  }, 60_000);
+  });
 });
 
 it('a backup of one timeline is replayed through the next one, to its end and to a time on it', async () => {
@@ -439,7 +439,7 @@ it('a backup of one timeline is replayed through the next one, to its end and to
   expect(await ask(all.directory, sum)).toEqual(['1,2,3']);
   const some = await restore(out, { archive: archiveDirectory, target: { kind: 'time', at: first } });
   expect(await ask(some.directory, sum)).toEqual(['1,2']);
-}, 120_000);
+});
 
 it('a command to restore a file tells a file that is not there from one that cannot be read', async () => {
   const { execFile } = await import('node:child_process');

@@ -48,7 +48,7 @@ beforeAll(async () => {
   await primary.query("INSERT INTO t SELECT i, 0, repeat('x', 100) FROM generate_series(1, 200000) i");
   await copyTo(standby, await sourceOf(primary));
   await standby.start(primary);
-}, 120_000);
+});
 beforeEach(async () => {
   await target?.stop('immediate');
   targets += 1;
@@ -120,7 +120,7 @@ describe('a copy', () => {
     const again = await copyTo(target, await sourceOf(standby));
     expect(again.blocksReceived).toBeLessThan(50);
     expect(again.bytesTotal).toBeGreaterThan(40_000_000);
-  }, 60_000);
+  });
 
   it('of a standby that never received the empty rest of a segment has zeros there', async () => {
     await primary.query('CHECKPOINT');
@@ -142,7 +142,7 @@ describe('a copy', () => {
     await target.start(primary);
     await target.caughtUp(primary);
     expect(await target.value('SELECT count(*) FROM before_switch, after_switch')).toBe('1');
-  }, 60_000);
+  });
 
   it('of a member that was away holds what the source holds now', async () => {
     await copyTo(target, await sourceOf(standby));
@@ -163,7 +163,7 @@ describe('a copy', () => {
     expect(await target.value('SELECT sum(i) FROM made_meanwhile')).toBe('500500');
     expect(await target.value('SELECT count(*) FROM t WHERE id BETWEEN 500 AND 600')).toBe('0');
     await primary.query('DROP DATABASE d_meanwhile');
-  }, 60_000);
+  });
 
   it.each(['primary', 'standby'] as const)(
     'of a %s that is written to all the while is the same database',
@@ -222,7 +222,7 @@ describe('what is not chosen', () => {
       ),
     ).toEqual([]);
     await primary.query('DROP TABLE beyond');
-  }, 60_000);
+  });
 
   it('makes no copy of a primary that loses its leadership before, and its hints are not believed afterwards', async () => {
     const source = await sourceOf(primary, { awaitChosen: () => Promise.resolve(false) });
@@ -234,7 +234,7 @@ describe('what is not chosen', () => {
     expect((await readBasis(target.directory)).byPosition).toBe(false);
     await copyTo(target, await sourceOf(standby));
     expect(await roleOf(target)).toBe('standby');
-  }, 60_000);
+  });
 
   it('makes no copy of a primary that waits for it for ever', async () => {
     const told = { waits: false, gaveUp: false };
@@ -258,7 +258,7 @@ describe('what is not chosen', () => {
     expect(await copying).toMatchObject({ message: 'enough' });
     expect(told.gaveUp).toBe(true);
     await expectHalfACopy(target);
-  }, 60_000);
+  });
 
   it('makes a copy void whose source is promoted meanwhile', async () => {
     const promoted = new PlainPostgres(join(root, 'promoted'), await testBinaries());
@@ -286,7 +286,7 @@ describe('what is not chosen', () => {
       await promoted.forkedAt(),
     );
     await promoted.stop('immediate');
-  }, 60_000);
+  });
 });
 
 describe('a copy that is interrupted', () => {
@@ -314,7 +314,7 @@ describe('a copy that is interrupted', () => {
     await target.start(primary);
     await target.caughtUp(primary);
     expect(await target.value('SELECT count(*) FROM t')).toBe(await primary.value('SELECT count(*) FROM t'));
-  }, 90_000);
+  });
 
   it('by a kill of its process is half a copy, too', async () => {
     const path = join(root, 'socket');
@@ -339,7 +339,7 @@ describe('a copy that is interrupted', () => {
     expect(last.bytesReceived).toBeLessThan(0.8 * last.bytesTotal);
     await target.start(primary);
     await target.caughtUp(primary);
-  }, 90_000);
+  });
 });
 
 describe('a copy is refused', () => {
@@ -365,7 +365,7 @@ describe('a copy is refused', () => {
       );
     }
     expect(await readdir(target.directory).catch(() => [])).not.toContain('state.json');
-  }, 60_000);
+  });
 
   it('into a directory that is another cluster’s, or nobody’s, or in use, and changes nothing there', async () => {
     const source = await sourceOf(standby);
@@ -379,7 +379,7 @@ describe('a copy is refused', () => {
     expect(await readdir(join(target.dataDir, 'base', '5'))).toEqual(before);
     expect(await roleOf(target)).toBeUndefined();
     await expect(copyTo(standby, source)).rejects.toThrow('a PostgreSQL runs');
-  }, 60_000);
+  });
 
   it('where the log does not go on from it, at the beginning or at the end', async () => {
     const source = await sourceOf(standby);
@@ -392,7 +392,7 @@ describe('a copy is refused', () => {
       code: 'tooOld',
     });
     await expectHalfACopy(target);
-  }, 60_000);
+  });
 
   it('with tablespaces of its own, by one that is away, and by one that gives two already', async () => {
     const link = join(standby.dataDir, 'pg_tblspc', '12345');
@@ -416,7 +416,7 @@ describe('a copy is refused', () => {
     control.abort(new Error('enough'));
     await Promise.all(others.map(({ copying }) => copying));
     expect((await copyTo(target, await sourceOf(standby))).blocksReceived).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   it('and leaves no session and no slot behind, whatever became of it', async () => {
     const control = new AbortController();
@@ -426,5 +426,5 @@ describe('a copy is refused', () => {
     const left =
       "SELECT (SELECT count(*) FROM pg_replication_slots) + (SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_backup%' AND pid <> pg_backend_pid())";
     await expect.poll(() => standby.value(left)).toBe('0');
-  }, 60_000);
+  });
 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
     await copyTo(trio[i], await sourceOf(trio[0]));
     await trio[i].start(trio[i - 1]);
   }
-}, 120_000);
+});
 afterAll(async () => {
   for (const postgres of trio) await postgres.stop('immediate');
   await rm(root, { recursive: true, force: true });

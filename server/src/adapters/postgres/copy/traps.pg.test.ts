@@ -30,7 +30,7 @@ beforeEach(async () => {
   await primary.start(null, { autovacuum: 'off' });
   await copyTo(standby, await sourceOf(primary));
   await standby.start(primary);
-}, 60_000);
+});
 afterAll(async () => {
   for (const postgres of started) await postgres.stop('immediate');
   await rm(root, { recursive: true, force: true });

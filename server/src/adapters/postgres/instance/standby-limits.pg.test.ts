@@ -58,7 +58,7 @@ const inForce = `SELECT current_setting('max_connections') AS connections, curre
 it('starts, with what the WAL in its directory asks for', async () => {
   await startStandby();
   await expect
-    .poll(() => ask(inForce), { timeout: 20_000 })
+    .poll(() => ask(inForce))
     .toEqual({ connections: '40', locks: '64', workers: '8', senders: '8' });
 });
 
@@ -71,6 +71,6 @@ it('ends when its primary goes on with higher ones, and goes on itself when it i
   await write("INSERT INTO drinks VALUES ('ristretto')");
   await ended;
   await startStandby();
-  await expect.poll(() => ask('SELECT name FROM drinks'), { timeout: 20_000 }).toEqual({ name: 'ristretto' });
+  await expect.poll(() => ask('SELECT name FROM drinks')).toEqual({ name: 'ristretto' });
   expect(await ask(inForce)).toMatchObject({ connections: '60' });
 });

@@ -102,7 +102,7 @@ function makeLog(): Log {
 }
 
 describe('a copy that a replica keeps', () => {
-  it('is of one slot exactly, and the log goes on from there', { timeout: 120_000 }, async () => {
+  it('is of one slot exactly, and the log goes on from there', async () => {
     const { log, restAt, restsAgainAt, openAt } = makeLog();
     const [whole, killed] = [await start(), await start()];
     const one = await executorOf(whole, false);
@@ -179,7 +179,7 @@ describe('a copy that a replica keeps', () => {
     expect(await contents(killed)).toEqual(await contents(whole));
   });
 
-  it('takes over what has not changed, and is none for another cluster', { timeout: 60_000 }, async () => {
+  it('takes over what has not changed, and is none for another cluster', async () => {
     const postgres = await start();
     const directory = new KeptDirectory(dirname(postgres.data));
     await directory.open(cluster);

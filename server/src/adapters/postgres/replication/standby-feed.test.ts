@@ -132,12 +132,12 @@ class Receiver {
   }
 
   async until(types: string): Promise<void> {
-    await eventually(() => assert.ok(this.types.join('').includes(types)), { timeout: 5_000, interval: 5 });
+    await eventually(() => assert.ok(this.types.join('').includes(types)), { interval: 5 });
   }
 
   async hears(from: number, to: number): Promise<void> {
     const expected = { from, bytes: wal(from, to), end: position.end as number };
-    await eventually(() => assert.deepEqual(this.wal, expected), { timeout: 5_000, interval: 5 });
+    await eventually(() => assert.deepEqual(this.wal, expected), { interval: 5 });
   }
 
   /** The text columns of the result that was answered last. */
@@ -288,7 +288,7 @@ describe('a standby', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(readTo).toBeLessThan(base + 4_000_000);
     receiver.socket.resume();
-    await eventually(() => expect(readTo).toBeGreaterThan(position.end), { timeout: 10_000 });
+    await eventually(() => expect(readTo).toBeGreaterThan(position.end));
   });
 
   it('is sent nothing that was still being read when it ended the stream', async () => {

@@ -112,7 +112,7 @@ export async function connectedPair(extra1: StartOptions = {}, extra2: StartOpti
   await eventually(() => {
     expect(both.one.connected()).toEqual([r2]);
     expect(both.two.connected()).toEqual([r1]);
-  }, 5000);
+  });
   return both;
 }
 

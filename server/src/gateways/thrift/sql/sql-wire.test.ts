@@ -28,7 +28,7 @@ afterEach(() => {
   server.close();
 });
 
-const until = (isSo: () => boolean): Promise<void> => expect.poll(isSo, { timeout: 5_000 }).toBe(true);
+const until = (isSo: () => boolean): Promise<void> => expect.poll(isSo).toBe(true);
 
 let isAway: boolean;
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await copyTo(standby, await sourceOf(primary));
   await standby.start(primary);
   await primary.query('CREATE EXTENSION pageinspect');
-}, 120_000);
+});
 afterAll(async () => {
   for (const postgres of [primary, standby]) await postgres.stop('immediate');
   await rm(root, { recursive: true, force: true });
@@ -54,4 +54,4 @@ it('a free page of an SP-GiST index that the primary made anew has no position t
   const without = there.filter((position, i) => position === '0/0' && here[i] !== '0/0');
   expect(without).not.toEqual([]);
   expect(await differences(primary, standby)).toEqual([]);
-}, 120_000);
+});
