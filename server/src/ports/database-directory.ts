@@ -57,7 +57,7 @@ export interface DatabaseDirectory {
    * another one.
    */
   settlePromotion(from: Timeline, timeline: Timeline): Promise<'done' | 'none' | 'other'>;
-  /** WAL that is there, to the end of the segment at most. @throws Error if it is not there */
+  /** WAL that is there, to the end of the segment at most; empty: it is not there. @throws Error if it cannot be read */
   readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer>;
   /** What is missing of the WAL that a standby needs to begin with, where everything up to `end` has been received; null: nothing. @throws Error if it cannot be looked at */
   missingWal(end: Lsn): Promise<string | null>;

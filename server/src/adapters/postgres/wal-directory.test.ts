@@ -63,6 +63,13 @@ describe('reading WAL', () => {
     expect(await readWalFile(data, later(start, segmentBytes), one, 100)).toHaveLength(0);
   });
 
+  it('gives nothing without pg_wal, and says so of what cannot be read', async () => {
+    mkdirSync(join(data, 'pg_wal', segmentName(one, start)));
+    await expect(readWalFile(data, start, one, 100)).rejects.toMatchObject({ code: 'EISDIR' });
+    rmSync(join(data, 'pg_wal'), { recursive: true });
+    expect(await readWalFile(data, start, one, 100)).toHaveLength(0);
+  });
+
   it('takes the timeline’s own file first, then a newer one’s, never an older one’s', async () => {
     writeSegment(one, start, Buffer.from('one'));
     writeSegment(two, start, Buffer.from('two'));

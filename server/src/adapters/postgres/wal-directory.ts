@@ -7,9 +7,10 @@ import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatLsn, segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import { findEndOfWal } from '../../wal/record/end-of-wal.ts';
+import { isAbsence } from './inspect-data-directory.ts';
 
 /**
- * At most up to the end of the segment; empty if no file holds it. A segment in which a timeline begins has a file of each, and the newer one begins with what the older has: the file of `timeline` is
+ * At most up to the end of the segment; empty if no file holds it. @throws the file system's error if it cannot be read. A segment in which a timeline begins has a file of each, and the newer one begins with what the older has: the file of `timeline` is
  * looked for first, then those of newer ones.
  */
 export async function readWalFile(
@@ -37,7 +38,7 @@ export async function readWalFile(
 async function filesOf(dataDir: string, lsn: Lsn, timeline: Timeline): Promise<readonly string[]> {
   const own = segmentName(timeline, lsn);
   const suffix = own.slice(8);
-  const names = await readdir(join(dataDir, 'pg_wal'));
+  const names = (await readdir(join(dataDir, 'pg_wal')).catch(absent)) ?? [];
   const newer = names.filter((name) => name.length === own.length && name.endsWith(suffix) && name > own);
   return [own, ...newer.sort()];
 }
@@ -108,6 +109,6 @@ export async function settlePromotion(
 }
 
 function absent(error: unknown): null {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+  if (isAbsence(error)) return null;
   throw error;
 }

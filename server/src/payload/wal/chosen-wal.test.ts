@@ -176,6 +176,21 @@ describe('the chosen WAL', () => {
     expect(local).toEqual([]);
   });
 
+  it('says that WAL is missing where the directory does not have it, and not where it cannot be read', async () => {
+    const log = [...begun, ...many];
+    const base = positionAfter(log.slice(0, 12));
+    const absent = setUp(log, { base, readLocal: () => Promise.resolve(Buffer.alloc(0)) });
+    await absent.wal.catchUp();
+    await expect(readAll(absent.wal, 120)).rejects.toMatchObject({
+      name: 'WalMissingError',
+      isOfDirectory: true,
+    });
+    const error = Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    const busy = setUp(log, { base, readLocal: () => Promise.reject(error) });
+    await busy.wal.catchUp();
+    await expect(readAll(busy.wal, 120)).rejects.toBe(error);
+  });
+
   it('takes nothing from the directory that lies beyond the end of its timeline', async () => {
     const old = [...begun, ...many.slice(0, 10)];
     const durable = positionAfter(old);

@@ -20,7 +20,7 @@ export interface ChosenWalOptions {
   readonly base: WalPosition;
   readonly log: Pick<LogStore, 'read'>;
   readonly commitPoint: () => Slot;
-  /** WAL that the directory of the database has, durably. @throws Error if it is not there */
+  /** WAL that the directory of the database has, durably; empty: it is not there. @throws Error if it cannot be read, which does not say that it is not there */
   readonly readLocal: (from: Lsn, timeline: Timeline, bytesMax: number) => Promise<Buffer>;
   /** What a slot comes to; `position` is that after it. Called in slot order, never within a call of the owner's that is itself called from here. */
   readonly onEffect: (effect: WalEffect, slotEntry: SlotEntry, position: WalPosition) => void;
@@ -43,11 +43,8 @@ export class WalMissingError extends Error {
   override readonly name = 'WalMissingError';
   /** The directory ought to have it. */
   readonly isOfDirectory: boolean;
-  constructor(
-    message: string,
-    { isOfDirectory = false, cause }: { readonly isOfDirectory?: boolean; readonly cause?: unknown } = {},
-  ) {
-    super(message, { cause });
+  constructor(message: string, { isOfDirectory = false }: { readonly isOfDirectory?: boolean } = {}) {
+    super(message);
     this.isOfDirectory = isOfDirectory;
   }
 }
@@ -202,7 +199,7 @@ export class ChosenWal {
 
   /**
    * The WAL of the chosen chain from `from` on, at most up to `limit`; null: none. Each piece ends where an entry does, at a page, or at the limit.
-   * @throws WalMissingError if neither log nor directory have it
+   * @throws WalMissingError if neither log nor directory have it; Error if it cannot be read
    */
   read(
     from: Lsn,
@@ -231,11 +228,7 @@ export class ChosenWal {
   private async readDirectory(from: Lsn, limit: Lsn, bytesMax: number): Promise<readonly Buffer[]> {
     const bytes = Math.min(Math.ceil((from + bytesMax) / walPageBytes) * walPageBytes, limit) - from;
     const missing = `the directory of the database has no WAL at ${formatLsn(from)}`;
-    const found = await this.options
-      .readLocal(from, timelineAt(this.folded, from), bytes)
-      .catch((cause: unknown) => {
-        throw new WalMissingError(missing, { isOfDirectory: true, cause });
-      });
+    const found = await this.options.readLocal(from, timelineAt(this.folded, from), bytes);
     if (found.length === 0) throw new WalMissingError(missing, { isOfDirectory: true });
     return [found];
   }

@@ -30,10 +30,13 @@ describe('attempts to bring up a database that fail', () => {
     expect(failures.failed(failure('launchFailed'))).toBeNull();
   });
 
-  it.each(['databaseFull', 'launchRefused'])('are never damage, however many: %s', (code) => {
-    const failures = new DatabaseFailures();
-    for (let times = 0; times < 10; times += 1) expect(failures.failed(failure(code))).toBeNull();
-  });
+  it.each(['databaseFull', 'launchRefused', 'EMFILE', 'ENOSPC'])(
+    'are never damage, however many: %s',
+    (code) => {
+      const failures = new DatabaseFailures();
+      for (let times = 0; times < 10; times += 1) expect(failures.failed(failure(code))).toBeNull();
+    },
+  );
 
   it('have copies made ever more seldom, until one answers a query', () => {
     const failures = new DatabaseFailures();

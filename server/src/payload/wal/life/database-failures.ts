@@ -11,7 +11,12 @@ const attemptsMax = 3;
 const copyPauseMsMin = 30_000;
 const copyPauseMsMax = 30 * 60_000;
 /** Of these no copy is the remedy. */
-const notOfFiles: ReadonlySet<unknown> = new Set(['databaseFull', 'launchRefused']);
+const notOfFiles: ReadonlySet<unknown> = new Set([
+  'databaseFull',
+  'launchRefused',
+  // This process lacks something of the system.
+  ...['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN', 'ENOSPC', 'EDQUOT'],
+]);
 
 export class DatabaseFailures {
   private attempts = 0;
