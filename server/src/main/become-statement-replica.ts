@@ -14,7 +14,7 @@ import { pause } from '../payload/pause.ts';
 import { aheadOf } from '../adapters/postgres/statements/own-functions.ts';
 import { loadParser } from '../determinism/parser.ts';
 import { createPreparation } from '../determinism/preparation.ts';
-import type { InexactReason, OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
+import type { OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
 import { HeldRuns } from '../payload/statements/held-runs.ts';
 import { encodeOperation, keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';
@@ -44,8 +44,9 @@ import type { LevelRules } from '../replica/statements/session-level.ts';
 import type { Frame } from './frame.ts';
 import { protocolOf } from './protocols.ts';
 import { openStatementPostgres } from './statement-database.ts';
-import { type Beginning, StatementCopies } from './statement-copies.ts';
+import { StatementCopies } from './statement-copies.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
+import { StatementReplacement } from './statement-replacement.ts';
 
 const submissionBounds = {
   retryMs: 250,
@@ -208,7 +209,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       },
       executor: makeExecutor(),
       log: { read: (from, to, bytesMax) => protocol.readChosen(from, to, bytesMax) },
-      onCopyNeeded: (reason) => void inexact(reason),
+      onCopyNeeded: (reason) => void replacement.begin(reason),
       onBegun: (slot) => submissions.began(slot),
       resting: copies.keeper,
     });
@@ -222,39 +223,17 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       onFatal(error instanceof Error ? error : new Error(String(error)));
     }
   };
-  let isReplacing = false;
-  /** Nothing reads or writes what is about to be replaced. Null: it has ended. */
-  const cleared = async (reason: InexactReason | 'logPurged'): Promise<Beginning | null> => {
-    try {
-      await copies.keeper.cleared();
-      return await copies.beginning(reason);
-    } catch (error) {
-      onFatal(error instanceof Error ? error : new Error(String(error)));
-      return null;
-    }
-  };
-  const inexact = async (reason: InexactReason | 'logPurged'): Promise<void> => {
-    // Told again while another database is on its way.
-    if (isReplacing) return;
-    isReplacing = true;
-    const beginning = await cleared(reason);
-    if (beginning === null) return;
-    if (beginning.code === 'another') database.awaitsCopy(reason);
-    else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
-    else database.beginsAnew(reason);
-    await renewed(async () => {
-      // It came up again meanwhile, if it had failed besides.
-      await copies.keeper.cleared();
-      const isDamaged = reason === 'damaged';
-      if (beginning.code === 'another' && !(await copies.fetch(isDamaged ? 'databaseLost' : 'logPurged')))
-        return;
-      if (isDamaged) await postgres.setAside();
-      await (beginning.code === 'anew' ? postgres.forget() : postgres.restore());
+  const replacement = new StatementReplacement({
+    copies,
+    database,
+    postgres,
+    renew: renewed,
+    onReplaced: () => {
       digests.anew();
       fence.open();
-      isReplacing = false;
-    });
-  };
+    },
+    onFatal,
+  });
   const failed = async (error: Error): Promise<void> => {
     logger.error({ err: error }, 'what executes statements has failed, and begins again');
     database.down(error.message);
@@ -267,7 +246,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     database,
     condemn: (reason) => postgres.condemn(reason),
     endSessions: (reason) => endSessions(reason),
-    replace: () => inexact('differs'),
+    replace: () => replacement.begin('differs'),
     timers,
     logger,
     onFatal,
@@ -322,7 +301,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     protocol,
     onCopyNeeded: () => {
       endSessions('what this replica has executed is not what the group has');
-      void inexact('logPurged');
+      void replacement.begin('logPurged');
     },
     payload,
     submissions,

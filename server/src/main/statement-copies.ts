@@ -97,7 +97,9 @@ export class StatementCopies {
     const { purgedTo } = protocol();
     // The group has let go of what follows: what is here is older.
     if (reason === 'logPurged' && config.protocol !== 'primary') return { code: 'another' };
-    if (note !== null && purgedTo <= note.slot) return { code: 'copy', slot: note.slot };
+    // It has been tried already.
+    const isOfKept = reason === 'presumedDamaged' && (await postgres.kept.installed()) !== null;
+    if (note !== null && !isOfKept && purgedTo <= note.slot) return { code: 'copy', slot: note.slot };
     return { code: purgedTo === 0 ? 'anew' : 'another' };
   }
 
@@ -117,8 +119,8 @@ export class StatementCopies {
     );
   }
 
-  /** One that another replica keeps is kept here when it resolves. False: it has ended before. Tried without end. */
-  async fetch(cause: 'logPurged' | 'databaseLost'): Promise<boolean> {
+  /** One that another replica keeps is kept here when it resolves with `here`. Tried without end, unless each replica is to be asked `once`. */
+  async fetch(cause: 'logPurged' | 'databaseLost', once: boolean): Promise<'here' | 'none' | 'ended'> {
     const { config, cluster, postgres, transport, tracker, logger, protocol } = this.options;
     const { installation } = this;
     if (installation === null) throw new Error('copies are not offered yet');
@@ -133,6 +135,7 @@ export class StatementCopies {
     const copy = await transferState(
       {
         ...pace,
+        asksOnce: () => once,
         fetcher: transport,
         sources: () => sources({}),
         tracker,
@@ -157,7 +160,10 @@ export class StatementCopies {
       },
       this.ended.signal,
     );
-    return copy !== null;
+    if (copy !== null) return 'here';
+    if (this.ended.signal.aborted) return 'ended';
+    tracker.notReplaced();
+    return 'none';
   }
 
   stop(): void {

@@ -32,12 +32,14 @@ function setUp(code: string, isCopy = false) {
       (outcome) => (outcome.code === 'inexact' ? outcome.reason : outcome.code),
       () => 'again',
     );
-  return { start, story, time };
+  return { start, story, time, health };
 }
 
 it('a database with which PostgreSQL does not start three times in a row is given up, and at once where it says that files are damaged', async () => {
   const { start } = setUp('launchFailed');
-  expect([await start(), await start(), await start()]).toEqual(['again', 'again', 'damaged']);
+  expect([await start(), await start(), await start()]).toEqual(['again', 'again', 'presumedDamaged']);
+  // Nothing has taken its place.
+  expect(await start()).toBe('presumedDamaged');
   expect(await setUp('databaseLost').start()).toBe('damaged');
 });
 
@@ -49,11 +51,20 @@ it('settings that do not allow a start, and a full disk, cost no database', asyn
   }
 });
 
+it('the copy that is kept is discarded only where PostgreSQL says that its files are damaged', async () => {
+  const { start, story } = setUp('launchFailed', true);
+  expect([await start(), await start(), await start()]).toEqual(['again', 'again', 'presumedDamaged']);
+  expect(story).toEqual([]);
+});
+
 it('what takes the place of a damaged database is given up ever more seldom', async () => {
-  const { start, story, time } = setUp('databaseLost', true);
-  expect([await start(), await start()]).toEqual(['copyUseless', 'again']);
+  const { start, story, time, health } = setUp('databaseLost', true);
+  expect(await start()).toBe('copyUseless');
+  health.replaced();
+  expect(await start()).toBe('again');
   await time.pass(30_000);
   expect(await start()).toBe('copyUseless');
+  health.replaced();
   await time.pass(30_000);
   expect(await start()).toBe('again');
   expect(story).toEqual(['discard', 'discard']);

@@ -31,7 +31,8 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   sessions: 'a session cannot be opened again as it was',
   differs: 'what it answered differs from what a majority of the replicas did',
   copyUseless: 'the copy that took its place cannot be gone on from',
-  damaged: 'its files are damaged, or no attempt brings PostgreSQL up with them',
+  damaged: 'its files are damaged',
+  presumedDamaged: 'no attempt brings PostgreSQL up with its files',
   logPurged: 'the log of the group begins behind what it has executed',
 };
 
@@ -119,15 +120,26 @@ export class StatementDatabaseHealth implements StatementDatabase {
   /** It was not brought up. @throws the error, if it is tried again with the same files */
   private async damaged(error: unknown): Promise<StartOutcome> {
     const { postgres, logger, timers } = this.options;
-    const nowMs = timers.nowMs();
     const loss = this.failures.failed(error);
-    if (loss === null || this.failures.copyPauseMs(nowMs) > 0) throw error;
-    this.failures.copied(nowMs);
+    if (loss === null || this.failures.copyPauseMs(timers.nowMs()) > 0) throw error;
     logger.error({ err: error }, 'PostgreSQL does not come up with these files');
     const pointer = 0 as Slot;
+    // The copy that is kept may be as whole as the files: it stays until there is something better.
+    if (loss.isPresumed === true) return { code: 'inexact', pointer, reason: 'presumedDamaged' };
     if ((await postgres.kept.installed()) === null) return { code: 'inexact', pointer, reason: 'damaged' };
     await postgres.kept.discard();
     return { code: 'inexact', pointer, reason: 'copyUseless' };
+  }
+
+  /** Something else has taken the place of the database that did not come up. */
+  replaced(): void {
+    this.failures.copied(this.options.timers.nowMs());
+  }
+
+  /** Nobody has a copy: it is tried again with the same files. */
+  triedAgain(): void {
+    this.down(`${why.presumedDamaged}, and no other replica has a copy: it is tried again`);
+    this.options.logger.warn(this.trouble ?? '');
   }
 
   /** The copy that is kept takes its place: from there on the log is executed again. */

@@ -55,7 +55,8 @@ export interface ExecutorListener {
 
 /**
  * `exact`: the database is what executing everything up to `pointer` makes of it, and the sessions are there. `inexact`: only a copy helps. `reason`: `openTransactions`: transactions were open at the pointer; `sequences`: a crash
- * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did; `copyUseless`: the copy that took its place is of no use.
+ * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did; `copyUseless`: the copy that took its place is of no use; `damaged`: PostgreSQL says so
+ * of its files; `presumedDamaged`: no attempt brings it up, for whatever reason.
  */
 export type StartOutcome =
   | { readonly code: 'exact'; readonly pointer: Slot }
@@ -68,7 +69,8 @@ export type InexactReason =
   | 'sessions'
   | 'differs'
   | 'copyUseless'
-  | 'damaged';
+  | 'damaged'
+  | 'presumedDamaged';
 
 export interface StatementExecutor {
   /** @throws Error: PostgreSQL cannot be reached */

@@ -96,7 +96,8 @@ export class StatementsPayload implements Payload {
     const { executor, host, onCopyNeeded, onBegun } = this.options;
     const started = await executor.start();
     if (started.code === 'inexact') {
-      host.copyAwaited();
+      // What may be whole is not left behind by its log.
+      if (started.reason !== 'presumedDamaged') host.copyAwaited();
       onCopyNeeded(started.reason);
       return;
     }

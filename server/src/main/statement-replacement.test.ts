@@ -1,0 +1,82 @@
+import { expect, it } from 'vitest';
+import type { Slot } from '../multipaxos/types/names.ts';
+import type { Beginning } from './statement-copies.ts';
+import { type ReplacementOptions, StatementReplacement } from './statement-replacement.ts';
+
+function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here') {
+  const story: string[] = [];
+  const note =
+    <T>(what: string, result: T) =>
+    (...details: readonly (string | number | boolean)[]): T => {
+      story.push([what, ...details].join(' '));
+      return result;
+    };
+  const done = Promise.resolve();
+  const options: ReplacementOptions = {
+    copies: {
+      keeper: { cleared: () => done },
+      beginning: () => Promise.resolve(beginning),
+      fetch: note('fetch', Promise.resolve(fetched)),
+    },
+    database: {
+      awaitsCopy: note('awaits a copy', undefined),
+      beginsAnew: note('begins anew', undefined),
+      beginsFromCopy: note('begins from', undefined),
+      replaced: note('replaced', undefined),
+      triedAgain: note('tried again', undefined),
+    },
+    postgres: {
+      instance: { stop: note('stop', done) },
+      setAside: note('set aside', done),
+      restore: note('restore', done),
+      forget: note('forget', done),
+    },
+    renew: (between) => between(),
+    onReplaced: note('on', undefined),
+    onFatal: ({ message }) => void story.push(message),
+  };
+  return { story, replacement: new StatementReplacement(options) };
+}
+
+it('a database that no attempt brings up is tried again where nobody has a copy, as often as that is found', async () => {
+  const { story, replacement } = setUp({ code: 'another' }, 'none');
+  await replacement.begin('presumedDamaged');
+  const once = ['awaits a copy presumedDamaged', 'fetch databaseLost true', 'stop immediate', 'tried again'];
+  expect(story).toEqual(once);
+  await replacement.begin('presumedDamaged');
+  expect(story).toEqual([...once, ...once]);
+});
+
+it('a database that no attempt brings up is set aside once a copy is here', async () => {
+  const { story, replacement } = setUp({ code: 'another' });
+  await replacement.begin('presumedDamaged');
+  expect(story).toEqual([
+    'awaits a copy presumedDamaged',
+    'fetch databaseLost true',
+    'set aside',
+    'restore',
+    'replaced',
+    'on',
+  ]);
+});
+
+it('a database of which PostgreSQL says that it is damaged waits for a copy without end', async () => {
+  const { story, replacement } = setUp({ code: 'another' });
+  await replacement.begin('damaged');
+  expect(story[1]).toBe('fetch databaseLost false');
+});
+
+it('a database that went another way is made equal, and not set aside; the log may have all of it', async () => {
+  const kept = setUp({ code: 'copy', slot: 7 as Slot });
+  await kept.replacement.begin('halfDone');
+  expect(kept.story).toEqual(['begins from halfDone 7', 'restore', 'on']);
+  const anew = setUp({ code: 'anew' });
+  await anew.replacement.begin('sequences');
+  expect(anew.story).toEqual(['begins anew sequences', 'forget', 'on']);
+});
+
+it('nothing is replaced once the replica ends', async () => {
+  const { story, replacement } = setUp({ code: 'another' }, 'ended');
+  await replacement.begin('logPurged');
+  expect(story).toEqual(['awaits a copy logPurged', 'fetch logPurged false']);
+});

@@ -1,0 +1,88 @@
+/**
+ * What becomes of a database that executes statements and cannot go on: another one takes its place, or it is tried again.
+ *
+ * Responsible for: the order in which that goes. What it begins from is statement-copies.ts.
+ * Invariants: one at a time; nothing reads or writes what is about to be replaced; what is only presumed to be damaged is set aside once there is something else to begin from, and tried again where nobody has a copy: whatever kept
+ * PostgreSQL from coming up at all replicas may have passed.
+ */
+import type { InexactReason } from '../payload/statements/executor.ts';
+import type { Beginning, StatementCopies } from './statement-copies.ts';
+import type { StatementDatabaseHealth } from './statement-database-health.ts';
+import type { StatementPostgres } from './statement-database.ts';
+
+type Reason = InexactReason | 'logPurged';
+
+export interface ReplacementOptions {
+  readonly copies: Pick<StatementCopies, 'beginning' | 'fetch'> & {
+    readonly keeper: Pick<StatementCopies['keeper'], 'cleared'>;
+  };
+  readonly database: Pick<
+    StatementDatabaseHealth,
+    'awaitsCopy' | 'beginsAnew' | 'beginsFromCopy' | 'replaced' | 'triedAgain'
+  >;
+  readonly postgres: Pick<StatementPostgres, 'forget' | 'restore' | 'setAside'> & {
+    readonly instance: Pick<StatementPostgres['instance'], 'stop'>;
+  };
+  /** The life of before ends, and the next one begins after `between`. */
+  readonly renew: (between: () => Promise<void>) => Promise<void>;
+  /** Another database is here; nothing executes yet. */
+  readonly onReplaced: () => void;
+  readonly onFatal: (error: Error) => void;
+}
+
+export class StatementReplacement {
+  private readonly options: ReplacementOptions;
+  private isUnderWay = false;
+
+  constructor(options: ReplacementOptions) {
+    this.options = options;
+  }
+
+  /** Never rejects. Told again while another database is on its way: that is passed over. */
+  async begin(reason: Reason): Promise<void> {
+    if (this.isUnderWay) return;
+    this.isUnderWay = true;
+    const { database, renew } = this.options;
+    const beginning = await this.beginning(reason);
+    if (beginning === null) return;
+    if (beginning.code === 'another') database.awaitsCopy(reason);
+    else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
+    else database.beginsAnew(reason);
+    await renew(() => this.replace(reason, beginning));
+  }
+
+  /** Null: it has ended. */
+  private async beginning(reason: Reason): Promise<Beginning | null> {
+    const { copies, onFatal } = this.options;
+    try {
+      await copies.keeper.cleared();
+      return await copies.beginning(reason);
+    } catch (error) {
+      onFatal(error instanceof Error ? error : new Error(String(error)));
+      return null;
+    }
+  }
+
+  private async replace(reason: Reason, { code }: Beginning): Promise<void> {
+    const { copies, database, postgres, onReplaced } = this.options;
+    const isPresumed = reason === 'presumedDamaged';
+    const isDamaged = isPresumed || reason === 'damaged';
+    // It came up again meanwhile, if it had failed besides.
+    await copies.keeper.cleared();
+    if (code === 'another') {
+      const found = await copies.fetch(isDamaged ? 'databaseLost' : 'logPurged', isPresumed);
+      if (found === 'ended') return;
+      if (found === 'none') {
+        await postgres.instance.stop('immediate');
+        database.triedAgain();
+        this.isUnderWay = false;
+        return;
+      }
+    }
+    if (isDamaged) await postgres.setAside();
+    await (code === 'anew' ? postgres.forget() : postgres.restore());
+    if (isDamaged || reason === 'copyUseless') database.replaced();
+    onReplaced();
+    this.isUnderWay = false;
+  }
+}
