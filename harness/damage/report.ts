@@ -44,9 +44,24 @@ export function tableOf(outcomes: readonly Outcome[]): readonly string[] {
   return [line(['what', 'damage', ...columns]), line(['---', '---', ...columns.map(() => '---')]), ...rows];
 }
 
-/** Neither whole, nor a word about it. */
+/** Neither whole in time, nor one clear state with a sentence. */
 export function findingsOf(outcomes: readonly Outcome[]): readonly string[] {
-  return outcomes
-    .filter(({ code, said }) => code === 'unnoticed' || (code === 'stated' && said === ''))
-    .map(describeOutcome);
+  return outcomes.flatMap((outcome) => {
+    const why = whyUnclear(outcome);
+    return why === null ? [] : [`${describeOutcome(outcome)}: ${why}`];
+  });
+}
+
+/** Null: it is as it must be. */
+function whyUnclear({ code, words }: Outcome): string | null {
+  if (code === 'unnoticed') return 'it says that it serves, and does not';
+  if (code !== 'stated') return null;
+  const states = [...new Set(words.map(({ state }) => state))];
+  if (states.length !== 1) return `it says one thing after the other (${states.join(', ')})`;
+  const [state] = states;
+  if (state === 'silent') return 'it does not answer';
+  if (state === 'starting' || state === 'serving') return `${state} is no answer`;
+  if (state === 'databaseDown' && words.some(({ recovers }) => !recovers))
+    return 'its database is down, and it does nothing about it';
+  return words.every(({ message }) => message === null || message === '') ? 'it does not say why' : null;
 }

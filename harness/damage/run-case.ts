@@ -30,6 +30,16 @@ export interface Outcome extends Case {
   readonly ms: number;
   /** What it said of itself while it was not whole; of PostgreSQL's own files, what is wrong with them in the end. */
   readonly said: string;
+  /** What it said in the second half of the time in which it did not become whole, each thing once. */
+  readonly words: readonly Word[];
+}
+
+/** What a replica says of itself at a moment. */
+export interface Word {
+  /** `silent`: it does not answer. */
+  readonly state: ReplicaStatus['state'] | 'silent';
+  readonly message: string | null;
+  readonly recovers: boolean;
 }
 
 export interface CaseOptions {
@@ -54,30 +64,34 @@ export async function runCase(options: CaseOptions, one: Case): Promise<Outcome>
   const isThere = await damage(directory, one, paths);
   const begunAtMs = performance.now();
   if (one.when === 'stopped') await cluster.fault({ action: 'restart', replica: id });
-  const told = async (code: Outcome['code'], said: string): Promise<Outcome> => ({
+  const told = async (
+    code: Outcome['code'],
+    { said, words }: Pick<Outcome, 'said' | 'words'>,
+  ): Promise<Outcome> => ({
     ...one,
     replica: id,
     code,
     copies: (await copiesSince(cluster, id, mark)).length,
     ms: Math.round(performance.now() - begunAtMs),
     said,
+    words,
   });
-  if (!isThere) return told('absent', '');
+  if (!isThere) return told('absent', { said: '', words: [] });
   const watch = new Watch(options, id);
   if (one.when === 'stopped') {
     const seen = await watch.untilWhole();
-    return told(seen.isWhole ? 'whole' : seen.code, seen.said);
+    return told(seen.isWhole ? 'whole' : seen.code, seen);
   }
   // It may take a moment until anybody looks at what is damaged.
   const isSeen = await watch.untilTrouble(unseenMs);
   const first = isSeen ? await watch.untilWhole() : null;
-  if (first !== null) return told(first.isWhole ? 'whole' : first.code, first.said);
+  if (first !== null) return told(first.isWhole ? 'whole' : first.code, first);
   const now = await pidOf(cluster, id);
   await stopReplica(cluster, id, now);
   await cluster.fault({ action: 'restart', replica: id });
   const second = await watch.untilWhole();
   const hasCopied = (await copiesSince(cluster, id, mark)).length > 0;
-  return told(second.isWhole ? (hasCopied ? 'restarted' : 'whole') : second.code, second.said);
+  return told(second.isWhole ? (hasCopied ? 'restarted' : 'whole') : second.code, second);
 }
 
 async function choose(
@@ -110,10 +124,9 @@ function isAlive(pid: number): boolean {
   }
 }
 
-interface Seen {
+interface Seen extends Pick<Outcome, 'said' | 'words'> {
   readonly isWhole: boolean;
   readonly code: 'stated' | 'unnoticed';
-  readonly said: string;
 }
 
 class Watch {
@@ -146,21 +159,32 @@ class Watch {
     const { expected, wholeMsMax } = this.options;
     let wrong = '';
     let last: ReplicaStatus | null = null;
-    for (const until = performance.now() + wholeMsMax; performance.now() < until; await sleep(lookMs)) {
+    const words = new Map<string, Word>();
+    const until = performance.now() + wholeMsMax;
+    for (; performance.now() < until; await sleep(lookMs)) {
       const { status, isWhole: whole } = await this.look();
       last = status;
+      const word = wordOf(status);
+      if (until - performance.now() < wholeMsMax / 2) words.set(JSON.stringify(word), word);
       if (status === null || !whole) continue;
       wrong = await probe(status.postgres).then(
         (found) => (found === expected ? '' : `its table holds ${found} instead of ${expected}`),
         (error: Error) => error.message,
       );
-      if (wrong === '') return { isWhole: true, code: 'stated', said: this.said };
+      if (wrong === '') return { isWhole: true, code: 'stated', said: this.said, words: [] };
     }
     const serves = last !== null && isWhole(last);
+    const seen = { isWhole: false, words: [...words.values()] };
     return serves
-      ? { isWhole: false, code: 'unnoticed', said: wrong }
-      : { isWhole: false, code: 'stated', said: this.said };
+      ? { ...seen, code: 'unnoticed', said: wrong }
+      : { ...seen, code: 'stated', said: this.said };
   }
+}
+
+function wordOf(status: ReplicaStatus | null): Word {
+  if (status === null) return { state: 'silent', message: null, recovers: false };
+  const { state, message, recovery } = status;
+  return { state, message: message?.split('\n', 1)[0] ?? null, recovers: recovery !== null };
 }
 
 /** What the table of the cases holds, read from its pages and by its index, and whether every relation has its file. @throws Error as PostgreSQL tells it */

@@ -59,8 +59,8 @@ export interface DatabaseDirectory {
   settlePromotion(from: Timeline, timeline: Timeline): Promise<'done' | 'none' | 'other'>;
   /** WAL that is there, to the end of the segment at most; empty: it is not there. @throws Error if it cannot be read */
   readWal(from: Lsn, timeline: Timeline, bytesMax: number): Promise<Buffer>;
-  /** What is missing of the WAL that a standby needs to begin with, where everything up to `end` has been received; null: nothing. @throws Error if it cannot be looked at */
-  missingWal(end: Lsn): Promise<string | null>;
+  /** What is missing of the WAL that a standby needs to begin with, or cannot be read, where everything up to `position` has been received; null: nothing. @throws Error if it cannot be looked at */
+  missingWal(position: WalPosition): Promise<string | null>;
   /** Notes, durably, that what is here is lost, until a copy has taken its place. */
   condemn(loss: Loss): Promise<void>;
   condemned(): Promise<Loss | null>;

@@ -15,7 +15,7 @@ import type {
   Loss,
 } from '../../ports/database-directory.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
-import { positionNone } from '../../wal/position.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 import { makeDirectories, syncPath, writeDurably } from '../file-system.ts';
 import { isMountPoint } from '../mount-point.ts';
 import type { PgBinaries } from './binaries.ts';
@@ -155,8 +155,8 @@ class Directory implements DatabaseDirectory {
     return readWalFile(this.options.places.data, from, timeline, bytesMax);
   }
 
-  missingWal(end: Lsn): Promise<string | null> {
-    return missingWal(this.options.places.data, end);
+  missingWal(position: WalPosition): Promise<string | null> {
+    return missingWal(this.options.places.data, position);
   }
 
   condemn(loss: Loss): Promise<void> {

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import { writeWal } from '../../wal/record/testing/synthetic-wal.ts';
+import { positionNone, type WalPosition } from '../../wal/position.ts';
 import { endOfWal, missingWal, readWalFile, settlePromotion } from './wal-directory.ts';
 
 const start = (3 * segmentBytes) as Lsn;
@@ -180,20 +181,69 @@ describe('a promotion that was interrupted', () => {
   });
 });
 
-it('a standby lacks WAL if a file between its checkpoint and its end is gone or too short, of whatever timeline', async () => {
-  const control = Buffer.alloc(8_192);
-  control.writeBigUInt64LE(BigInt(later(start, 100)), 40);
-  writeFileSync(join(data, 'global', 'pg_control'), control);
-  const first = writeSegment(one, start, Buffer.from('ristretto'));
-  const second = writeSegment(two, later(start, segmentBytes), Buffer.from('lungo'));
-  const end = later(start, segmentBytes + 1_000);
-  expect(await missingWal(data, end)).toBeNull();
-  expect(await missingWal(data, start)).toBeNull();
-  truncateSync(second, 1_000);
-  expect(await missingWal(data, end)).toBeNull();
-  truncateSync(second, 999);
-  expect(await missingWal(data, end)).toMatch(/pg_wal lacks WAL that is needed, at 0\/4000000/);
-  expect(await missingWal(data, later(start, segmentBytes))).toBeNull();
-  rmSync(first);
-  expect(await missingWal(data, later(start, segmentBytes))).toMatch(/at 0\/3000000/);
+describe('the WAL that a standby begins with', () => {
+  function writeRedo(redo: Lsn): void {
+    const control = Buffer.alloc(8_192);
+    control.writeBigUInt64LE(BigInt(redo), 40);
+    writeFileSync(join(data, 'global', 'pg_control'), control);
+  }
+
+  const at = (end: Lsn, timeline: Timeline, forks: WalPosition['forks'] = []): WalPosition => ({
+    ...positionNone,
+    timeline,
+    end,
+    forks,
+  });
+
+  it('is missing if a file between its checkpoint and its end is gone or too short, of whatever timeline', async () => {
+    const fork = later(start, segmentBytes);
+    const { bytes, records } = writeWal(start, [{ kind: 'record', mainBytes: segmentBytes }]);
+    const [record] = records;
+    writeRedo(record!.lsn);
+    const first = writeSegment(one, start, bytes);
+    const second = writeSegment(two, fork, bytes.subarray(segmentBytes));
+    const forks = [{ timeline: two, at: fork }];
+    const end = later(start, segmentBytes + 1_000);
+    expect(await missingWal(data, at(end, two, forks))).toBeNull();
+    expect(await missingWal(data, at(start, one))).toBeNull();
+    truncateSync(second, 1_000);
+    expect(await missingWal(data, at(end, two, forks))).toBeNull();
+    truncateSync(second, 999);
+    expect(await missingWal(data, at(end, two, forks))).toMatch(
+      /pg_wal lacks WAL that is needed, at 0\/4000000/,
+    );
+    expect(await missingWal(data, at(fork, two, forks))).toBeNull();
+    rmSync(first);
+    expect(await missingWal(data, at(fork, two, forks))).toMatch(/at 0\/3000000/);
+  });
+
+  it('cannot be read where a page or a record is not what was written; what lies beyond the end does not count', async () => {
+    const { bytes, records } = writeWal(start, [
+      { kind: 'record', mainBytes: 20_000 },
+      { kind: 'record', mainBytes: 3_000 },
+      { kind: 'record', mainBytes: 3_000 },
+    ]);
+    writeRedo(records[0]!.lsn);
+    const path = writeSegment(one, start, bytes);
+    const { end } = records[1]!;
+    expect(await missingWal(data, at(end, one))).toBeNull();
+    // Within a record, and up to the last byte that is there.
+    expect(await missingWal(data, at(later(end, -100), one))).toBeNull();
+    const put = (offset: number, text: string): void => {
+      const file = openSync(path, 'r+');
+      writeSync(file, Buffer.from(text), 0, text.length, offset);
+      closeSync(file);
+    };
+    put(records[2]!.lsn - start + 200, 'not what was written');
+    expect(await missingWal(data, at(end, one))).toBeNull();
+    put(records[0]!.lsn - start + 500, 'not what was written');
+    expect(await missingWal(data, at(end, one))).toMatch(/pg_wal holds WAL that cannot be read, at 0\/30000/);
+    writeSegment(one, start, bytes);
+    // Its recovery begins behind that, and reads the header of the segment all the same.
+    writeRedo(records[1]!.lsn);
+    put(200, 'not what was written');
+    expect(await missingWal(data, at(end, one))).toBeNull();
+    put(0, 'not what was written');
+    expect(await missingWal(data, at(end, one))).toMatch(/cannot be read, at 0\/3000000/);
+  });
 });

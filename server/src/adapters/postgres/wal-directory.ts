@@ -1,12 +1,25 @@
 /**
  * The files in pg_wal of a directory on which PostgreSQL does not run, or of a standby: what the WAL below its position is, and where it ends.
  *
- * Responsible for: finding the file that holds a position on a timeline, and the end of valid WAL. Changes nothing but what an interrupted promotion left.
+ * Responsible for: finding the file that holds a position on a timeline, the end of valid WAL, and what keeps a standby from beginning with it. Changes nothing but what an interrupted promotion left.
  */
 import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatLsn, segmentBytes, segmentName, type Lsn, type Timeline } from '../../wal/lsn.ts';
+import {
+  formatLsn,
+  segmentBytes,
+  segmentName,
+  segmentStart,
+  type Lsn,
+  type Timeline,
+} from '../../wal/lsn.ts';
+import { timelineAt, type WalPosition } from '../../wal/position.ts';
 import { findEndOfWal } from '../../wal/record/end-of-wal.ts';
+import { longHeaderBytes } from '../../wal/record/page-header.ts';
+import { RecordChecksum } from '../../wal/record/record-checksum.ts';
+import { beginWalkAt } from '../../wal/record/walk-position.ts';
+import type { WalFault } from '../../wal/record/wal-fault.ts';
+import { WalWalker } from '../../wal/record/wal-walker.ts';
 import { isAbsence } from './inspect-data-directory.ts';
 
 /**
@@ -59,10 +72,12 @@ export async function endOfWal(dataDir: string, timeline: Timeline, known: Lsn):
 }
 
 /**
- * What is missing of the WAL that a standby needs which has received everything up to `end`: from where its recovery begins. Null: each file is there, and as long as it must be. What is in the files is not looked at.
+ * What is missing of the WAL that a standby needs which has received everything up to the position: from where its recovery begins. Null: each file is there, is as long as it must be, and its newest `checkedBytesMax`
+ * are whole records. (PostgreSQL would ask for what it cannot read again and again, and be fed what is in this very directory.)
  */
-export async function missingWal(dataDir: string, end: Lsn): Promise<string | null> {
+export async function missingWal(dataDir: string, position: WalPosition): Promise<string | null> {
   const { redo } = await readCheckpoint(dataDir);
+  const { end } = position;
   const directory = join(dataDir, 'pg_wal');
   const names = await readdir(directory);
   for (let from = redo - (redo % segmentBytes); from < end; from += segmentBytes) {
@@ -73,7 +88,45 @@ export async function missingWal(dataDir: string, end: Lsn): Promise<string | nu
     if (!sizes.some((size) => size >= bytes))
       return `${directory} lacks WAL that is needed, at ${formatLsn(from as Lsn)}`;
   }
-  return null;
+  const fault = await faultBelow(dataDir, position, redo);
+  return fault === null
+    ? null
+    : `${directory} holds WAL that cannot be read, at ${formatLsn(fault.at)}: ${fault.text}`;
+}
+
+/** A second or less of work. What is below was replayed longer ago, and PostgreSQL finds out itself. */
+const checkedBytesMax = 2 * segmentBytes;
+const readBytes = 256 * 1024;
+
+/** `redo`: a record begins there. A file of the timeline that a segment ends on holds what it has of older ones, too. */
+async function faultBelow(dataDir: string, position: WalPosition, redo: Lsn): Promise<WalFault | null> {
+  const { end } = position;
+  const from = Math.max(redo, segmentStart((end - checkedBytesMax) as Lsn)) as Lsn;
+  if (from >= end) return null;
+  // PostgreSQL looks at the header of a segment, wherever in it it begins to read.
+  const header = segmentStart(from);
+  const headerEnd = Math.min(header + longHeaderBytes, end) as Lsn;
+  return (
+    (await walkOver(dataDir, position, header, headerEnd)) ?? (await walkOver(dataDir, position, from, end))
+  );
+}
+
+async function walkOver(
+  dataDir: string,
+  position: WalPosition,
+  from: Lsn,
+  to: Lsn,
+): Promise<WalFault | null> {
+  const walker = new WalWalker(beginWalkAt(from), new RecordChecksum());
+  while (walker.fault === null && walker.next < to) {
+    const last = (Math.min(segmentStart(walker.next) + segmentBytes, position.end) - 1) as Lsn;
+    const bytes = Math.min(readBytes, last + 1 - walker.next, to - walker.next);
+    const found = await readWalFile(dataDir, walker.next, timelineAt(position, last), bytes);
+    // It has it under an older timeline: looked for where it is fed.
+    if (found.length === 0) return null;
+    walker.add(found);
+  }
+  return walker.fault;
 }
 
 /** In pg_control, of PostgreSQL 15 to 18: where a recovery begins, the timelines of the last checkpoint, and of the point that recovery must reach. */

@@ -15,7 +15,13 @@ const notOfFiles: ReadonlySet<unknown> = new Set([
   'databaseFull',
   'launchRefused',
   // This process lacks something of the system.
-  ...['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EAGAIN', 'ENOSPC', 'EDQUOT'],
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'ENOBUFS',
+  'EAGAIN',
+  'ENOSPC',
+  'EDQUOT',
 ]);
 
 export class DatabaseFailures {

@@ -45,7 +45,7 @@ export interface RunningStandby {
 /** @throws LaunchError; whatever else goes wrong is what `Next` says */
 export async function beStandby(context: LifeContext, state: DirectoryState): Promise<Next> {
   const { options } = context;
-  const missing = context.hasNoBetter ? null : await options.directory.missingWal(state.position.end);
+  const missing = context.hasNoBetter ? null : await options.directory.missingWal(state.position);
   if (missing !== null) return presumedLost(missing);
   const wal = context.take(state);
   const progress = new StandbyProgress(wal);
@@ -221,7 +221,8 @@ function standsUnfit({ options }: LifeContext, { progress }: RunningStandby): st
   const { hasReported, isConsistent, replayed } = progress;
   if (!hasReported || isConsistent) return null;
   const patienceMs = Math.max(unfitMs, options.timings.patienceMs);
-  if (progress.unchangedForMs(options.timers.nowMs()) < patienceMs) return null;
+  // What it is sent meanwhile, and flushes, does not help it.
+  if (progress.replayStoodForMs(options.timers.nowMs()) < patienceMs) return null;
   return `PostgreSQL has replayed nothing beyond ${formatLsn(replayed)} for ${patienceMs} ms, which is less than its directory holds`;
 }
 

@@ -60,6 +60,17 @@ describe('the progress of a standby', () => {
     expect(progress.isConsistent).toBe(true);
   });
 
+  it('stands still as long as it replays nothing more, though it flushes', () => {
+    const { progress } = setUp(100, 110, 120);
+    const report = (flushed: number, replayed: number, atMs: number): void =>
+      void progress.report({ written: lsn(flushed), flushed: lsn(flushed), replayed: lsn(replayed) }, atMs);
+    report(100, 90, 1000);
+    report(110, 90, 5000);
+    expect([progress.unchangedForMs(6000), progress.replayStoodForMs(6000)]).toEqual([1000, 5000]);
+    report(110, 95, 6000);
+    expect(progress.replayStoodForMs(6000)).toBe(0);
+  });
+
   it('never goes back on an older report', () => {
     const { progress, report } = setUp(100, 110);
     report(110, 110);

@@ -21,6 +21,8 @@ export class StandbyProgress {
   private replayedTo: Lsn;
   /** When it reported something new; null: it has reported nothing yet. */
   private movedAtMs: number | null = null;
+  /** The same of what it has replayed. */
+  private replayMovedAtMs: number | null = null;
   /** The end of the last whole record, of the chosen WAL that ends at `at`. */
   private whole: { readonly at: Lsn; readonly slot: Slot; readonly end: Lsn } | null = null;
 
@@ -50,6 +52,7 @@ export class StandbyProgress {
     this.receivedTo = Math.max(this.receivedTo, written, flushed) as Lsn;
     const isNews = flushed > this.flushedTo || replayed > this.replayedTo;
     if (isNews || this.movedAtMs === null) this.movedAtMs = nowMs;
+    if (replayed > this.replayedTo || this.replayMovedAtMs === null) this.replayMovedAtMs = nowMs;
     if (flushed > this.flushedTo) this.flushedTo = flushed;
     if (replayed > this.replayedTo) this.replayedTo = replayed;
     return isNews;
@@ -78,6 +81,11 @@ export class StandbyProgress {
   /** For how long it has reported nothing new; without end while it has reported nothing at all. */
   unchangedForMs(nowMs: number): number {
     return this.movedAtMs === null ? Number.POSITIVE_INFINITY : nowMs - this.movedAtMs;
+  }
+
+  /** The same of what it has replayed, whatever else it reports. */
+  replayStoodForMs(nowMs: number): number {
+    return this.replayMovedAtMs === null ? Number.POSITIVE_INFINITY : nowMs - this.replayMovedAtMs;
   }
 
   /** True if it stands still below the end, and it is not known whether all that can be replayed is. */
