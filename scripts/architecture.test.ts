@@ -196,6 +196,45 @@ const sessionMakers: readonly (readonly [what: string, pattern: RegExp, may: rea
   ],
 ];
 
+const accountFiles = 'server/src/adapters/postgres/account-files.ts';
+
+/** Beside PostgreSQL, what touches files without account-files.ts: each has to do with other places than a data directory. */
+const otherPlaces = [
+  // The programs, /proc, and whose a directory is.
+  'binaries.ts',
+  'copy/installation.ts',
+  'launch-user.ts',
+  'owners.ts',
+  'process-identity.ts',
+  'reachable-programs.ts',
+  'work-mark.ts',
+  // Beside the data directory, where PostgreSQL's account cannot write.
+  'copy/copy-basis.ts',
+  'database-directory.ts',
+  'directory-state.ts',
+  'instance/postgres-instance.ts',
+  'log-file.ts',
+  'log-pipe.ts',
+  'kept/give-copy.ts',
+  'kept/kept-directory.ts',
+  // The directories of sockets.
+  'data-directory.ts',
+  'replication/standby-feed.ts',
+  // Operators' directories of backups and archives.
+  'archive/archive-contents.ts',
+  'archive/archive-writer.ts',
+  'archive/segment-writer.ts',
+  'archive/wal-archive.ts',
+  'backup/backup-choice.ts',
+  'backup/backup-directory.ts',
+  'backup/backup-file.ts',
+  'backup/readable-archive.ts',
+].map((name) => `server/src/adapters/postgres/${name}`);
+
+/** What touches files; constants, links between two copies and questions about a whole file system are none of it. */
+const fileCalls =
+  /import\s*(?:\*|\{(?!(?:\s*(?:type\s+\w+|constants|statfs|realpath|link),?)+\s*\})[^}]*\})[^'";]*from\s*'(?:node:fs(?:\/promises)?|[./]*file-system\.ts)'/;
+
 /** Files that load each other in a circle, one file of it first and last; null: there is none. */
 function findCircle(files: readonly string[]): string[] | null {
   const done = new Set<string>();
@@ -286,6 +325,11 @@ describe('imports', () => {
 
   it.each(sessionMakers)('%s: the rule finds what it is about', (_, pattern, may) => {
     expect(may.filter((file) => !pattern.test(codeOf(file)))).toEqual([]);
+  });
+
+  it('only account-files.ts touches what is in a data directory, where PostgreSQL’s account can put links', () => {
+    const touching = sources('server/src/adapters/postgres').filter((file) => fileCalls.test(codeOf(file)));
+    expect(touching.toSorted()).toEqual([accountFiles, ...otherPlaces].toSorted());
   });
 
   it('nothing of the server waits for an advisory lock, which any client can hold', () => {

@@ -11,12 +11,8 @@ import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PgBinaries } from '../../server/src/adapters/postgres/binaries.ts';
-import {
-  handOver,
-  launchAs,
-  prepareDirectory,
-  type LaunchUser,
-} from '../../server/src/adapters/postgres/launch-user.ts';
+import { launchAs, type LaunchUser } from '../../server/src/adapters/postgres/launch-user.ts';
+import { handOver, prepareDirectory } from '../../server/src/adapters/postgres/owners.ts';
 import { querySql, type SqlTarget } from './sql.ts';
 import { endWithUs } from './watchdog.ts';
 

@@ -6,11 +6,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  chooseLaunchUser,
-  launchAs,
-  prepareDirectory,
-} from '../../server/src/adapters/postgres/launch-user.ts';
+import { chooseLaunchUser, launchAs } from '../../server/src/adapters/postgres/launch-user.ts';
+import { prepareDirectory } from '../../server/src/adapters/postgres/owners.ts';
 import { freePorts } from '../cluster/local-cluster.ts';
 
 export interface RunningPgBouncer {

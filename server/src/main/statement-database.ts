@@ -5,10 +5,11 @@
  * Invariant: the directory holds the data of this very cluster.
  */
 import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
+import { readFile } from '../adapters/postgres/account-files.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';

@@ -11,9 +11,9 @@ import { promisify } from 'node:util';
 import {
   chooseLaunchUser,
   launchAs,
-  prepareDirectory,
   type LaunchUser,
 } from '../../../../server/src/adapters/postgres/launch-user.ts';
+import { prepareDirectory } from '../../../../server/src/adapters/postgres/owners.ts';
 import { programVersion, supervise, untilAnswers, type Peer, type PeerOptions } from './peer-program.ts';
 import { account, systemLabels } from './system.ts';
 

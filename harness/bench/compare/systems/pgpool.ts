@@ -7,12 +7,8 @@ import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { locateBinaries } from '../../../../server/src/adapters/postgres/binaries.ts';
-import {
-  chooseLaunchUser,
-  handOver,
-  launchAs,
-  prepareDirectory,
-} from '../../../../server/src/adapters/postgres/launch-user.ts';
+import { chooseLaunchUser, launchAs } from '../../../../server/src/adapters/postgres/launch-user.ts';
+import { handOver, prepareDirectory } from '../../../../server/src/adapters/postgres/owners.ts';
 import { copyOf, initializeInstance, startInstance, type PostgresInstance } from '../../postgres-instance.ts';
 import { querySql } from '../../sql.ts';
 import { createAccount, durable } from './native.ts';

@@ -5,21 +5,15 @@
  */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmod, lstat, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { readFile, rename, rm, syncPath } from './account-files.ts';
 import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
-import {
-  handOver,
-  launchAs,
-  type LaunchUser,
-  mayWriteIn,
-  prepareDirectory,
-  preparePlace,
-} from './launch-user.ts';
-import { syncPath } from '../file-system.ts';
+import { launchAs, type LaunchUser, mayWriteIn, preparePlace } from './launch-user.ts';
+import { handOver, prepareDirectory } from './owners.ts';
 
 const run = promisify(execFile);
 

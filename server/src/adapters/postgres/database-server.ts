@@ -4,10 +4,10 @@
  * Responsible for: putting instance, feed and sessions of the replica's own together. When it is started, promoted or stopped is the payload's decision.
  * Invariants: a standby has no other primary than the feed, and no replication slot, which would keep its WAL for ever.
  */
-import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { makeDirectories } from '../file-system.ts';
+import { makeDirectories, readdir, rm } from './account-files.ts';
+import { chooseLaunchUser } from './launch-user.ts';
 import type { Client } from 'pg';
 import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
@@ -31,7 +31,6 @@ import { FileLook } from './file-look.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
-import { chooseLaunchUser, handOver } from './launch-user.ts';
 import { LaunchError } from './launch-error.ts';
 import { connectPg } from './pg-client.ts';
 import { nextXidSql } from './next-xid.ts';
@@ -135,8 +134,7 @@ class Server implements PostgresDatabaseServer {
     for (const name of await readdir(slots).catch(() => [])) {
       await rm(join(slots, name), { recursive: true, force: true });
     }
-    await makeDirectories(slots, 0o700);
-    await handOver(await chooseLaunchUser(), slots);
+    await makeDirectories(slots);
   }
 
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {

@@ -5,11 +5,11 @@
  * checksums and `verify` do that.
  * Invariants: nothing is changed; a look is bounded, whatever the size of the database. What is not there may have been dropped in this moment: what a look finds counts when the next one finds it, too, and looks at the same part.
  */
-import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { FileFinding } from '../../ports/database-server.ts';
 import { damageIn, sqlStateOf } from './database-error.ts';
+import { readdir, stat } from './account-files.ts';
 import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import { type ListedDatabase, listDatabases } from './databases.ts';

@@ -3,8 +3,8 @@
  *
  * Cheap and without side effects. Damage within the files shows when PostgreSQL reads them: see start-failure.ts and database-error.ts.
  */
-import { open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { open, readdir, readFile, stat } from './account-files.ts';
 
 /** `missing`: there never was one, or it was moved away, or its creation did not end: a new one may be made here. */
 export type DataDirectoryState = 'missing' | 'usable' | { readonly lost: string };
@@ -27,9 +27,18 @@ export async function inspectDataDirectory(directory: string): Promise<DataDirec
   if (!/^\d+\n?$/.test(version)) return { lost: `${join(data, 'PG_VERSION')} cannot be read as a version` };
   for (const name of directories) {
     const found = await stat(join(data, name)).catch(absent);
+    if (found?.isSymbolicLink() === true) throw new Error(linkText(join(data, name)));
     if (found === null || !found.isDirectory()) return { lost: `${data} has no directory ${name}` };
   }
   return inspectControlFile(join(data, 'global', 'pg_control'));
+}
+
+/** Where PostgreSQL runs as another account than this process. */
+function linkText(path: string): string {
+  return (
+    `${path} is a symbolic link, and a replica that was started as root follows none in a data directory. ` +
+    'Move what it leads to there (while the replica is stopped), or start Barista as an ordinary user.'
+  );
 }
 
 async function inspectControlFile(path: string): Promise<DataDirectoryState> {

@@ -7,12 +7,11 @@ import {
   type Accounts,
   chooseAccount,
   closedDirectory,
-  handOver,
   type LaunchUser,
   mayEnter,
-  prepareDirectory,
   preparePlace,
 } from './launch-user.ts';
+import { handOver, prepareDirectory } from './owners.ts';
 import { chooseSocketDirectory, sharedMemorySettings } from './data-directory.ts';
 import { reachablePrograms } from './reachable-programs.ts';
 

@@ -1,14 +1,14 @@
 /**
  * The account that PostgreSQL runs as. PostgreSQL refuses to run as root; a replica that runs as root starts it as an unprivileged account.
  *
- * Responsible for: which account that is, that it owns what PostgreSQL writes to, and that it may enter the directories above.
- * Invariants: symbolic links are never followed when a file changes hands; no directory is opened that is neither Barista's own nor a temporary one.
+ * Responsible for: which account that is, and that it may enter the directories above what it owns. Who owns what PostgreSQL writes to is owners.ts.
+ * Invariant: no directory is opened that is neither Barista's own nor a temporary one.
  */
 import { spawnSync } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, chmod, lchown, lstat, readdir, realpath, stat } from 'node:fs/promises';
+import { access, chmod, lchown, lstat, realpath, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
 import { makeDirectories } from '../file-system.ts';
 import { LaunchError } from './launch-error.ts';
 
@@ -96,13 +96,6 @@ export function launchAs(user: LaunchUser, command: string, args: readonly strin
   return { command, args, ids: user.kind === 'self' ? {} : { uid: user.uid, gid: user.gid } };
 }
 
-/** Makes a directory that PostgreSQL owns with all that is in it, and can reach. @throws LaunchError */
-export async function prepareDirectory(user: LaunchUser, directory: string): Promise<void> {
-  await makeDirectories(directory, 0o700);
-  await handOver(user, directory);
-  await requireWay(user, dirname(directory));
-}
-
 /**
  * Makes a directory of the replica's, closed to others, in which PostgreSQL has directories of its own: it passes through, and can neither list nor change it.
  * @throws LaunchError
@@ -121,15 +114,6 @@ async function letPass(user: LaunchUser, directory: string): Promise<void> {
   if (user.kind === 'self') return;
   const found = await stat(directory);
   if (!mayEnter(user, found)) await chmod(directory, (found.mode & 0o7777) | 0o001);
-}
-
-/** Gives a file, or a directory with all that is in it, to PostgreSQL. @throws LaunchError */
-export async function handOver(user: LaunchUser, path: string): Promise<void> {
-  if (user.kind === 'self') return;
-  const found = await lstat(path);
-  if (found.uid !== user.uid || found.gid !== user.gid) await give(path, user);
-  if (!found.isDirectory()) return;
-  for (const name of await readdir(path)) await handOver(user, join(path, name));
 }
 
 async function give(path: string, { uid, gid }: Pick<Account, 'uid' | 'gid'>): Promise<void> {
@@ -185,7 +169,8 @@ export async function openPassage(directory: string): Promise<void> {
   await requireWay(user, directory);
 }
 
-async function requireWay(user: LaunchUser, directory: string): Promise<void> {
+/** @throws LaunchError if PostgreSQL cannot come there */
+export async function requireWay(user: LaunchUser, directory: string): Promise<void> {
   if (user.kind === 'self') return;
   const temporary = (await realpath(tmpdir()).catch(() => tmpdir())) + sep;
   for (;;) {

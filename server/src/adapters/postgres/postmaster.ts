@@ -6,11 +6,12 @@
  * shell stops PostgreSQL, at once: an orderly end would let commits be seen that wait to be chosen. Does not decide when to start again.
  */
 import { spawn } from 'node:child_process';
-import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PgBinaries } from './binaries.ts';
 import { LaunchError } from './launch-error.ts';
-import { handOver, launchAs, type LaunchUser } from './launch-user.ts';
+import { readFile, rm, writeFile } from './account-files.ts';
+import { launchAs, type LaunchUser } from './launch-user.ts';
+import { handOverOnce } from './owners.ts';
 import type { LogPipe } from './log-pipe.ts';
 import { identify, isRunning, processesIn, waitUntilGone } from './process-identity.ts';
 import type { ProcessIdentity } from './process-identity.ts';
@@ -46,7 +47,7 @@ ours "$1" "$2" && kill -KILL "$1"
 /** @throws LaunchError if the process cannot be started at all; whether it accepts connections is another question */
 export async function spawnPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   // Whatever wrote there last: a copy, a restore, or an earlier version that ran PostgreSQL otherwise.
-  await handOver(options.user, options.data);
+  await handOverOnce(options.user, options.data);
   const launch = launchAs(options.user, options.binaries.postgres, [
     '-D',
     options.data,

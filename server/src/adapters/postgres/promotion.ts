@@ -4,16 +4,14 @@
  * Responsible for: the order of the steps, and their going on in another session where PostgreSQL goes on and the one in which they were asked for has ended.
  * Invariants: no other run of PostgreSQL than the one that was meant is promoted, however late; what is told to be promoted is on the timeline that was asked for, and forked where it was asked to.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import type { Client } from 'pg';
 import type { Promotion } from '../../ports/database-server.ts';
 import { formatLsn, historyName, type Timeline } from '../../wal/lsn.ts';
-import { writeDurably } from '../file-system.ts';
+import { readFile, writeDurably } from './account-files.ts';
 import { endClients } from './end-clients.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
-import { chooseLaunchUser, handOver } from './launch-user.ts';
 import type { OwnSession } from './own-session.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
 
@@ -82,7 +80,6 @@ async function awaitEndOfReceiving(client: Client): Promise<void> {
 
 /** PostgreSQL takes the number after the newest history file that it finds. */
 async function keepNumbers(dataDir: string, { timeline, history }: Promotion): Promise<void> {
-  const user = await chooseLaunchUser();
   for (let number = timeline - 1; number > 1; number--) {
     const path = join(dataDir, 'pg_wal', historyName(number as Timeline));
     const there = await readFile(path).then(
@@ -91,7 +88,6 @@ async function keepNumbers(dataDir: string, { timeline, history }: Promotion): P
     );
     if (there) return;
     await writeDurably(path, history(number as Timeline));
-    await handOver(user, path);
   }
 }
 

@@ -3,9 +3,8 @@
  *
  * Invariants: what is there is renamed and never deleted, but for older ones of its kind; each change of names is durable before the next one.
  */
-import { readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { exists, syncPath } from '../file-system.ts';
+import { exists, readdir, rename, rm, syncPath } from './account-files.ts';
 
 /** A disk that fails again and again must not fill up with its past. */
 const setAsideMax = 2;

@@ -6,7 +6,7 @@
  * promoted reads its last record again in the same way, and dies of its not being there ("PANIC: invalid record length").
  * Invariant: nothing is written but what the older timeline's file has, where that is valid up to the fork and the newer one's is not.
  */
-import { open, readdir, readFile } from 'node:fs/promises';
+import { open, readdir, readFile } from './account-files.ts';
 import { join } from 'node:path';
 import {
   historyName,

@@ -3,7 +3,6 @@
  *
  * Responsible for: finding the file that holds a position on a timeline, the end of valid WAL, and what keeps a standby from beginning with it. Changes nothing but what an interrupted promotion left.
  */
-import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   formatLsn,
@@ -20,6 +19,7 @@ import { RecordChecksum } from '../../wal/record/record-checksum.ts';
 import { beginWalkAt } from '../../wal/record/walk-position.ts';
 import type { WalFault } from '../../wal/record/wal-fault.ts';
 import { WalWalker } from '../../wal/record/wal-walker.ts';
+import { open, readdir, readFile, rm, stat } from './account-files.ts';
 import { isAbsence } from './inspect-data-directory.ts';
 
 /**

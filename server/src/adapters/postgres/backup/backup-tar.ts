@@ -3,7 +3,7 @@
  *
  * Responsible for: reading PostgreSQL's answers to the command, and the WAL's files as entries of the tar. When the WAL is chosen is chosen.ts, what of a file is wal-files.ts.
  */
-import { open } from 'node:fs/promises';
+import { open } from '../account-files.ts';
 import { join } from 'node:path';
 import { historyName, type Lsn, parseLsn, segmentBytes, type Timeline } from '../../../wal/lsn.ts';
 import type { WalPosition } from '../../../wal/position.ts';

@@ -3,7 +3,7 @@
  *
  * Reads only, but for the extension that `installAmcheck` makes.
  */
-import { open, readdir } from 'node:fs/promises';
+import { open, readdir } from '../account-files.ts';
 import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';

@@ -6,7 +6,8 @@ import { segmentStart } from '../../../wal/lsn.ts';
 import { listSegments } from '../archive/archive-contents.ts';
 import { readLabel } from '../copy/backup-session.ts';
 import { labelFile } from '../copy/file-class.ts';
-import { handOver, type LaunchUser } from '../launch-user.ts';
+import type { LaunchUser } from '../launch-user.ts';
+import { handOver } from '../owners.ts';
 
 export interface ReadableArchive {
   readonly directory: string | null;

@@ -5,7 +5,6 @@
  * restore-backup.ts.
  * Invariant: when it resolves, PostgreSQL has been promoted and shut down, and no process of it is left; after any error none is left either.
  */
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatLsn, type Lsn, parseLsn, type Timeline } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
@@ -13,7 +12,9 @@ import type { PgBinaries } from '../binaries.ts';
 import { readControlSettings } from '../copy/control-file.ts';
 import { controlFile } from '../copy/file-class.ts';
 import { chooseSocketDirectory, sharedMemorySettings, socketPort } from '../data-directory.ts';
-import { chooseLaunchUser, handOver, type LaunchUser, preparePlace } from '../launch-user.ts';
+import { readFile, rename, writeFile } from '../account-files.ts';
+import { chooseLaunchUser, type LaunchUser, preparePlace } from '../launch-user.ts';
+import { handOver } from '../owners.ts';
 import { openLogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';
 import { spawnPostmaster } from '../postmaster.ts';

@@ -4,11 +4,10 @@
  * Responsible for: the steps: verify, unpack, replay, put in place. Founds nothing.
  * Invariants: nothing that is there is overwritten; `directory` has its name only when the database in it was replayed to its target, not less, and shut down in order.
  */
-import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
-import { exists, syncPath } from '../../file-system.ts';
+import { exists, rename, rm, syncPath } from '../account-files.ts';
 import type { PgBinaries } from '../binaries.ts';
 import type { DurablePosition } from '../copy/chosen.ts';
 import { type BackupHeader, readBackup } from './backup-file.ts';

@@ -3,8 +3,8 @@
  *
  * Responsible for: the steps, and leaving nothing behind. What is checked of the files is check-database.ts.
  */
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { rm } from '../account-files.ts';
 import { formatLsn } from '../../../wal/lsn.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { checkPages, checkRelations, installAmcheck, openForChecks } from './check-database.ts';

@@ -3,7 +3,7 @@
  *
  * Responsible for: up to where it goes without a gap, whether a target lies within, and where its last whole record ends, so that a replay that stopped early, at a damaged place say, does not go unnoticed.
  */
-import { open } from 'node:fs/promises';
+import { open } from '../account-files.ts';
 import { join } from 'node:path';
 import { lastWholeRecord } from '../../../payload/wal/last-whole-record.ts';
 import { formatLsn, type Lsn, segmentBytes, segmentStart } from '../../../wal/lsn.ts';

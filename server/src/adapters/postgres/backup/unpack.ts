@@ -5,12 +5,11 @@
  * left. What belongs to the source alone, such as its configuration, is not taken over.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, open, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { CopyError, type CopyErrorCode } from '../../../ports/copy.ts';
-import { makeDirectories, syncPath } from '../../file-system.ts';
+import { makeDirectories, mkdir, open, rm, syncPath } from '../account-files.ts';
 import { TarError } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 import { readTar } from './tar-reader.ts';
@@ -147,7 +146,7 @@ class Unpacking {
   private async makeDirectory(path: string): Promise<void> {
     if (this.directories.has(path)) return;
     await this.makeDirectory(dirname(path));
-    await mkdir(path, { mode: 0o700 });
+    await mkdir(path);
     this.directories.add(path);
   }
 

@@ -5,8 +5,8 @@
  * Invariants: WAL that is not chosen never leaves: of pg_wal only what is below the durable position; a copy counts as complete only when the WAL that its pages need is chosen (the pages of a
  * primary may hold the effects of WAL that is not); a promotion, a loss of leadership and a PostgreSQL that dies make the copy void; the other side is told why there is none.
  */
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { open } from '../account-files.ts';
 import type { Client } from 'pg';
 import { timelineFile } from '../../../wal/timeline-file.ts';
 import { CopyError, type CopyErrorCode, type CopySource } from '../../../ports/copy.ts';

@@ -6,14 +6,13 @@
  * Invariants: before the first byte changes the directory says durably that it is being copied into, and its pg_control, without which no PostgreSQL starts, is gone; it is a standby's, with the position that the source gave, only
  * when every file and name is on the disk. Interrupted at any instant it stays what it was called, and the next attempt, whatever its source, goes on with the blocks that are there.
  */
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { historyName, type Timeline } from '../../../wal/lsn.ts';
 import type { WalPosition } from '../../../wal/position.ts';
 import { type CopiedDatabase, CopyError, type CopyProgress } from '../../../ports/copy.ts';
-import { syncPath } from '../../file-system.ts';
+import { syncPath, writeFile } from '../account-files.ts';
 import { decodeDirectoryState, type DirectoryState } from '../directory-state.ts';
 import { readLabel } from './backup-session.ts';
 import { type ControlFacts, readControlFacts } from './control-file.ts';

@@ -1,7 +1,8 @@
 /** Opens the source's files, which come and go while a copy is made. */
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { open } from '../account-files.ts';
 import { type ControlFacts, ControlFileError, readControlFacts } from './control-file.ts';
 import { controlFile } from './file-class.ts';
 

@@ -5,8 +5,8 @@
  * Files come and go meanwhile. One that is made after its directory was listed is made anew by replay; one that is gone when it is opened is removed by replay.
  */
 import type { Dirent } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readEntries } from '../account-files.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { tablespacesRefused } from './backup-session.ts';
 import {
@@ -56,7 +56,7 @@ async function* listBelow(
 /** None if the directory has gone: a database was dropped. */
 async function entriesOf(dataDir: string, path: string): Promise<Dirent[]> {
   try {
-    const entries = await readdir(join(dataDir, path), { withFileTypes: true });
+    const entries = await readEntries(join(dataDir, path));
     const link = entries.find((entry) => entry.isSymbolicLink());
     if (link !== undefined && path !== 'pg_tblspc') {
       throw new CopyError('sourceUnavailable', `${path}/${link.name} is a link, which cannot be copied`);

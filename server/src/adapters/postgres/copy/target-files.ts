@@ -6,8 +6,9 @@
  * Invariants: memory is bounded by the files that the source announces ahead; a file is let go of when it is durable.
  */
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { open } from '../account-files.ts';
 import { segmentBytes } from '../../../wal/lsn.ts';
 import { CopyError } from '../../../ports/copy.ts';
 import { BlockReader } from './block-reader.ts';

@@ -5,12 +5,12 @@
  * Invariants: when `markCopying` has resolved, a crash at any instant leaves a directory that is known to be half a copy, and in which no PostgreSQL starts; what is known of its blocks is not forgotten
  * before the copy is complete.
  */
-import { lstat, readFile, realpath, rm } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
-import { makeDirectories, syncPath, writeDurably } from '../../file-system.ts';
+import { lstat, makeDirectories, readFile, rm, syncPath, writeDurably } from '../account-files.ts';
 import {
   type DirectoryState,
   DirectoryStateError,

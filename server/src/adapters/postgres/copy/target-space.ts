@@ -1,7 +1,7 @@
 /** Whether there is space for a copy, and what the want of it looks like. */
-import { lstat, readdir, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDirectories } from '../../file-system.ts';
+import { lstat, makeDirectories, readEntries } from '../account-files.ts';
 import { CopyError } from '../../../ports/copy.ts';
 
 /** Better than to find out at the end, again and again. What is in `directory` already gives way to what comes. @throws CopyError `noSpace` */
@@ -17,7 +17,7 @@ export async function assertSpace(directory: string, bytes: number): Promise<voi
 /** What the files in a directory take of the disk. */
 async function bytesBelow(directory: string): Promise<number> {
   let bytes = 0;
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
+  for (const entry of await readEntries(directory)) {
     const path = join(directory, entry.name);
     const own = entry.isDirectory() ? null : await lstat(path).catch(() => null);
     bytes += own === null ? 0 : own.blocks * 512;

@@ -4,10 +4,9 @@
  * Responsible for: names. Writes no file. Invariant: links are removed and never followed; nothing outside of the data directory is touched.
  */
 import type { Dirent } from 'node:fs';
-import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CopyError } from '../../../ports/copy.ts';
-import { syncPath } from '../../file-system.ts';
+import { lstat, mkdir, readEntries, rm, syncPath } from '../account-files.ts';
 import { isCopiedPath, rootLeftovers } from './file-class.ts';
 
 export class TargetTree {
@@ -32,9 +31,9 @@ export class TargetTree {
     const full = join(this.dataDir, path);
     const found = await lstat(full).catch(() => null);
     if (found !== null && !found.isDirectory()) await rm(full, { force: true });
-    if (found === null || !found.isDirectory()) await mkdir(full, { mode: 0o700 });
+    if (found === null || !found.isDirectory()) await mkdir(full);
     this.made.add(full);
-    const there = new Map((await readdir(full, { withFileTypes: true })).map((entry) => [entry.name, entry]));
+    const there = new Map((await readEntries(full)).map((entry) => [entry.name, entry]));
     for (const name of directories) {
       const entry = there.get(name);
       if (entry === undefined || entry.isDirectory()) there.delete(name);

@@ -12,13 +12,8 @@ import type { PgBinaries } from '../binaries.ts';
 import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
 import { inspectDataDirectory } from '../inspect-data-directory.ts';
 import { LaunchError } from '../launch-error.ts';
-import {
-  chooseLaunchUser,
-  openPassage,
-  prepareDirectory,
-  preparePlace,
-  type LaunchUser,
-} from '../launch-user.ts';
+import { chooseLaunchUser, openPassage, preparePlace, type LaunchUser } from '../launch-user.ts';
+import { prepareDirectory } from '../owners.ts';
 import { openLogFile, type LogFile } from '../log-file.ts';
 import { openLogPipe, type LogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';

@@ -4,10 +4,10 @@
  * Responsible for: which settings safety rests on, what differs between a primary and a standby, and the files themselves. Configuration is entirely Barista's: what a client, an operator or a copy left there is
  * replaced. What safety rests on is not in the files but on the command line of the main process, where nothing that is written or read again while it runs can change it.
  */
-import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sharedMemorySettings, socketPort } from '../data-directory.ts';
-import { handOver, type LaunchUser } from '../launch-user.ts';
+import { rename, rm, writeFile } from '../account-files.ts';
+import type { LaunchUser } from '../launch-user.ts';
 import { gateName } from '../replication/wal-source.ts';
 import { leastSettings, raisedTo } from './standby-limits.ts';
 
@@ -47,7 +47,6 @@ export async function writeSettings(
     await rm(`${path}.new`, { force: true });
     // Never through a link that somebody has put there.
     await writeFile(`${path}.new`, text, { mode: 0o600, flag: 'wx' });
-    await handOver(user, `${path}.new`);
     await rename(`${path}.new`, path);
   }
   const signals = role.kind === 'standby' ? ['recovery.signal'] : ['standby.signal', 'recovery.signal'];

@@ -4,7 +4,7 @@
  * Responsible for: what the WAL in a directory asks for, as pg_control has it, and hearing PostgreSQL say that the WAL it replays asks for more. Such a standby waits for ever, but pg_control has the new values by
  * then: started again, it goes on. Replicas may so be given other settings one after the other, and what is in force never falls below what the WAL asks for.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile } from '../account-files.ts';
 import { join } from 'node:path';
 import { readControlSettings } from '../copy/control-file.ts';
 

@@ -4,7 +4,7 @@
  * Invariants: what was there up to an earlier end stays as it is while more is appended; everything is durable when a function resolves.
  */
 import { constants } from 'node:fs';
-import { copyFile, type FileHandle, open, readdir, rm } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Lsn,
@@ -14,7 +14,7 @@ import {
   segmentStart,
   type Timeline,
 } from '../../../wal/lsn.ts';
-import { makeDirectories, syncPath } from '../../file-system.ts';
+import { copyFile, makeDirectories, open, readdir, rm, syncPath } from '../account-files.ts';
 import { walDirectory, walSubdirectories } from '../copy/file-class.ts';
 
 export interface WalPlace {

@@ -5,9 +5,9 @@
  * Blocks are shared with the source where the file system can do that.
  */
 import { constants } from 'node:fs';
-import { copyFile, link, stat } from 'node:fs/promises';
+import { link } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists, makeDirectories } from '../../file-system.ts';
+import { copyFile, exactStat, exists, makeDirectories } from '../account-files.ts';
 import { listDatabase } from '../copy/source-listing.ts';
 
 /** What the copied files were like when they were copied. */
@@ -40,10 +40,10 @@ export async function copyDatabaseFiles(
   const files = new Map<string, FileMark>();
   let bytesCopied = 0;
   let bytesKept = 0;
-  await makeDirectories(to, 0o700);
+  await makeDirectories(to);
   for await (const listed of listDatabase(from)) {
-    await makeDirectories(join(to, listed.path), 0o700);
-    for (const name of listed.directories) await makeDirectories(join(to, listed.path, name), 0o700);
+    await makeDirectories(join(to, listed.path));
+    for (const name of listed.directories) await makeDirectories(join(to, listed.path, name));
     for (const name of listed.files) {
       const path = join(listed.path, name);
       const mark = await markOf(join(from, path));
@@ -79,7 +79,7 @@ function isLinked(from: string, to: string): Promise<boolean> {
 
 async function markOf(path: string): Promise<FileMark | null> {
   try {
-    const { ino, size, mtimeNs } = await stat(path, { bigint: true });
+    const { ino, size, mtimeNs } = await exactStat(path);
     return { inode: ino, bytes: size, changedNs: mtimeNs };
   } catch (error) {
     // It was removed meanwhile, and the WAL says so.

@@ -8,11 +8,10 @@
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
-import { makeDirectories } from '../../file-system.ts';
+import { makeDirectories, open, readEntries, stat } from '../account-files.ts';
 import { CopyError, type CopyErrorCode, type CopyProgress, type CopySource } from '../../../ports/copy.ts';
 import type { CopyOwner } from '../copy/copy-source.ts';
 import { isCopiedPath, labelFile } from '../copy/file-class.ts';
@@ -114,7 +113,7 @@ type Item = { readonly directory: string } | { readonly file: string; readonly b
 
 async function itemsBelow(root: string, path = ''): Promise<readonly Item[]> {
   const found: Item[] = [];
-  for (const entry of await readdir(join(root, path), { withFileTypes: true })) {
+  for (const entry of await readEntries(join(root, path))) {
     const full = path === '' ? entry.name : `${path}/${entry.name}`;
     if (full === noteName) continue;
     if (entry.isDirectory()) found.push({ directory: full }, ...(await itemsBelow(root, full)));

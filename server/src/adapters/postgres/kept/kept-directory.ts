@@ -8,11 +8,12 @@
  * Invariants: whoever finds `kept` finds a whole copy, durably; what is in use never becomes part of a copy that is installed: it is removed first.
  */
 import { constants } from 'node:fs';
-import { cp, readFile, rename, rm } from 'node:fs/promises';
+import { cp } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { exists, makeDirectories, syncPath, writeDurably } from '../../file-system.ts';
-import { handOver, type LaunchUser } from '../launch-user.ts';
+import { exists, makeDirectories, readFile, rename, rm, syncPath, writeDurably } from '../account-files.ts';
+import type { LaunchUser } from '../launch-user.ts';
+import { handOver } from '../owners.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
 import { labelFile } from '../copy/file-class.ts';
@@ -79,7 +80,7 @@ export class KeptDirectory {
   /** An empty place for a new one. */
   async begin(): Promise<void> {
     await rm(dirname(this.making), { recursive: true, force: true });
-    await makeDirectories(dirname(this.making), 0o700);
+    await makeDirectories(dirname(this.making));
   }
 
   /** What was made is whole. */

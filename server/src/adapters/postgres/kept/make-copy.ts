@@ -5,9 +5,9 @@
  * started on it replays the WAL to its end, which is that moment. At a later one the copy goes further by the WAL that has come since, which costs little; a slot keeps that, up to a bound.
  * Invariant: what is called complete has been durable before.
  */
-import { readFile, statfs, writeFile } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeDirectories } from '../../file-system.ts';
+import { makeDirectories, readFile, writeFile } from '../account-files.ts';
 import type { Client } from 'pg';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { BegunCopy, CopyMaker } from '../../../ports/kept-copy.ts';

@@ -1,9 +1,8 @@
 /** Makes a directory durable, with all that is below it. */
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { syncPath } from '../../file-system.ts';
+import { readEntries, syncPath } from '../account-files.ts';
 
 /** A database has a thousand files and more: one by one they take seconds, the whole file system at once a fraction of that. */
 export async function syncTree(path: string): Promise<void> {
@@ -16,7 +15,7 @@ export async function syncTree(path: string): Promise<void> {
 }
 
 async function syncEach(path: string): Promise<void> {
-  for (const entry of await readdir(path, { withFileTypes: true })) {
+  for (const entry of await readEntries(path)) {
     const full = join(path, entry.name);
     if (entry.isDirectory()) await syncEach(full);
     else if (entry.isFile()) await syncPath(full);

@@ -12,7 +12,8 @@ import { systemClock } from '../../system-clock.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { openDatabaseDirectory, placesOf, type Places } from '../database-directory.ts';
 import { createDatabaseServer, type PostgresDatabaseServer } from '../database-server.ts';
-import { chooseLaunchUser, handOver, launchAs } from '../launch-user.ts';
+import { chooseLaunchUser, launchAs } from '../launch-user.ts';
+import { handOver } from '../owners.ts';
 import { quoteLiteral } from '../pg-client.ts';
 import { connectAs } from './test-instance.ts';
 

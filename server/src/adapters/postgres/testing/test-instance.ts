@@ -9,7 +9,8 @@ import { Client } from 'pg';
 import { locateBinaries, type PgBinaries } from '../binaries.ts';
 import { initializeData, socketPort } from '../data-directory.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from '../instance/postgres-instance.ts';
-import { chooseLaunchUser, handOver, prepareDirectory } from '../launch-user.ts';
+import { chooseLaunchUser } from '../launch-user.ts';
+import { handOver, prepareDirectory } from '../owners.ts';
 
 export async function testBinaries(): Promise<PgBinaries> {
   const pgBin = process.env['BARISTA_TEST_PG_BIN'];

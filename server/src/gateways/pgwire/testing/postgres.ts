@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { locateBinaries } from '../../../adapters/postgres/binaries.ts';
-import { chooseLaunchUser, launchAs, prepareDirectory } from '../../../adapters/postgres/launch-user.ts';
+import { chooseLaunchUser, launchAs } from '../../../adapters/postgres/launch-user.ts';
+import { prepareDirectory } from '../../../adapters/postgres/owners.ts';
 
 const run = promisify(execFile);
 

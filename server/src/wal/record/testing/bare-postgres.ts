@@ -10,13 +10,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { locateBinaries, type PgBinaries } from '../../../adapters/postgres/binaries.ts';
-import {
-  chooseLaunchUser,
-  handOver,
-  launchAs,
-  prepareDirectory,
-  type LaunchUser,
-} from '../../../adapters/postgres/launch-user.ts';
+import { chooseLaunchUser, launchAs, type LaunchUser } from '../../../adapters/postgres/launch-user.ts';
+import { handOver, prepareDirectory } from '../../../adapters/postgres/owners.ts';
 
 const run = promisify(execFile);
 const startTimeoutMs = 30_000;

@@ -16,7 +16,8 @@ import { historyName, lsnNone, type Lsn, parseLsn, type Timeline } from '../../.
 import { positionNone, type TimelineFork, type WalPosition } from '../../../../wal/position.ts';
 import { locateBinaries, type PgBinaries } from '../../binaries.ts';
 import { initializeData, socketPort } from '../../data-directory.ts';
-import { chooseLaunchUser, handOver, launchAs, prepareDirectory } from '../../launch-user.ts';
+import { chooseLaunchUser, launchAs } from '../../launch-user.ts';
+import { handOver, prepareDirectory } from '../../owners.ts';
 import { readControlFacts } from '../control-file.ts';
 import { connectAs } from '../../testing/test-instance.ts';
 
