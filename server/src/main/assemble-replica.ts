@@ -29,6 +29,7 @@ import { PayloadLink } from '../replica/consensus/payload-link.ts';
 import { Proposer } from '../replica/consensus/proposer.ts';
 import { Checkups } from '../replica/database/checkup.ts';
 import { FileLooks } from '../replica/database/file-looks.ts';
+import { DamagedLeader } from '../replica/database/damaged-leader.ts';
 import { DatabaseHealth } from '../replica/database/database-health.ts';
 import { missingDatabase, type Joined } from '../replica/database/missing-database.ts';
 import type { RecoveryTracker } from '../replica/database/recovery-progress.ts';
@@ -206,6 +207,7 @@ export function assembleReplica(
     onUp: () => {
       checkups.renew();
       fileLooks.renew();
+      damagedLeader.renew();
       health.onUp();
     },
     onDown: (reason) => health.onDown(reason),
@@ -229,7 +231,7 @@ export function assembleReplica(
     server,
     isUp: () => health.up,
     leads: () => leadership.serving,
-    onDamage: (reason) => payload.lose({ cause: 'databaseLost', reason }),
+    onDamage: (reason) => damagedLeader.found({ cause: 'databaseLost', reason }),
     onAnswered: () => payload.answered(),
     timers,
     everyMs: 2000,
@@ -237,8 +239,11 @@ export function assembleReplica(
   const fileLooks = new FileLooks({
     server,
     isUp: () => health.up,
-    onDamage: (loss) => payload.lose(loss),
-    onDoubt: (reason) => health.onDoubt(reason),
+    onDamage: (loss) => damagedLeader.found(loss),
+    onDoubt: (reason) => {
+      health.onDoubt(reason);
+      damagedLeader.doubted(reason);
+    },
     timers,
     everyMs: 5000,
     againMs: 1000,
@@ -384,6 +389,13 @@ export function assembleReplica(
     announce: () => core.announce(),
     resign: (successor) => core.input({ kind: 'HandOver', successor }),
   });
+  const damagedLeader: DamagedLeader = new DamagedLeader({
+    serves: () => service.service().kind === 'here',
+    handOver: (wishes) => handOver.run(wishes),
+    lose: (loss) => payload.lose(loss),
+    timers,
+    logger,
+  });
   const admin = new Admin({
     membership,
     verification,
@@ -422,6 +434,7 @@ export function assembleReplica(
     watch,
     checkups,
     fileLooks,
+    damagedLeader,
     admin,
     archiving,
     health,

@@ -28,6 +28,7 @@ import { leadershipReason } from './consensus/leadership-reason.ts';
 import type { LeadershipState } from './consensus/leadership-state.ts';
 import type { Proposer } from './consensus/proposer.ts';
 import type { Checkups } from './database/checkup.ts';
+import type { DamagedLeader } from './database/damaged-leader.ts';
 import type { FileLooks } from './database/file-looks.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { RecoveryTracker } from './database/recovery-progress.ts';
@@ -73,6 +74,7 @@ export interface ReplicaParts {
   readonly watch: Watch;
   readonly checkups: Checkups;
   readonly fileLooks: FileLooks;
+  readonly damagedLeader: DamagedLeader;
   readonly admin: Admin;
   /** Null: no WAL is archived. */
   readonly archiving: Archiving | null;
@@ -326,13 +328,16 @@ export class Replica implements CoreListener {
   // ----------------------------------------------------------------------------------------------------- its status
 
   private facts(): Facts {
-    const { core, membership, health, watch, tracker, service, payload } = this.parts;
+    const { core, membership, health, watch, tracker, service, payload, damagedLeader } = this.parts;
     const { role, commitPoint } = core.snapshot();
+    const { kind } = service.service();
     return {
       removed: membership.removed,
       divergence: health.fenced,
       logTrouble: this.trouble.reason,
-      databaseTrouble: health.trouble,
+      // What it serves with is given up when another one leads.
+      databaseTrouble: kind === 'here' ? health.absence : health.trouble,
+      damage: damagedLeader.word,
       lostMajority: membership.lostMajority(),
       disbelief: watch.disbelief,
       recovery: tracker.current(),
@@ -340,7 +345,7 @@ export class Replica implements CoreListener {
       replayPaused: health.paused,
       launchStep: health.launchStep,
       role,
-      service: service.service().kind,
+      service: kind,
       leaderServes: this.leaderServes(),
       pointer: payload.pointer,
       commitPoint,

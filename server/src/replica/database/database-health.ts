@@ -39,6 +39,11 @@ export class DatabaseHealth {
     return this.troubledBy ?? this.doubtedBecause;
   }
 
+  /** Why PostgreSQL is away; null: it is not. */
+  get absence(): string | null {
+    return this.troubledBy;
+  }
+
   /** Null: it answers, and nothing is missing. */
   onDoubt(reason: string | null): void {
     if (reason !== null && reason !== this.doubtedBecause)

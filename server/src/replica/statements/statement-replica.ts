@@ -174,6 +174,7 @@ export class StatementReplica implements ProtocolListener {
       logTrouble: this.trouble.reason,
       databaseTrouble: database.trouble,
       lostMajority: membership.lostMajority(),
+      damage: null,
       disbelief: null,
       recovery: tracker.current(),
       databaseUp: database.isUp,

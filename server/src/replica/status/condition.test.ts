@@ -20,6 +20,7 @@ const calm: Facts = {
   divergence: null,
   logTrouble: null,
   databaseTrouble: null,
+  damage: null,
   lostMajority: null,
   disbelief: null,
   recovery: null,

@@ -9,8 +9,11 @@ export interface Facts {
   readonly removed: string | null;
   readonly divergence: string | null;
   readonly logTrouble: string | null;
+  /** Of a replica that serves: that PostgreSQL is away, and nothing less (`damage`). */
   readonly databaseTrouble: string | null;
   readonly lostMajority: string | null;
+  /** What is wrong with the database with which clients are served here. */
+  readonly damage: string | null;
   /** Members that a leader hears no more. */
   readonly disbelief: string | null;
   readonly recovery: RecoveryProgress | null;
@@ -55,7 +58,7 @@ export function conditionOf(facts: Facts): Condition {
     return { state: 'noLeader', message: facts.lostMajority };
   if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
   if (facts.replayPaused !== null) return { state: 'recovering', message: facts.replayPaused };
-  if (facts.service === 'here') return { state: 'serving', message: facts.disbelief };
+  if (facts.service === 'here') return { state: 'serving', message: facts.damage ?? facts.disbelief };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
   if (facts.service === 'at') return facts.leaderServes ? quiet('serving') : leaderServesNobody;
   return quiet('noLeader');

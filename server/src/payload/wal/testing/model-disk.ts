@@ -55,6 +55,8 @@ export class ModelDisk {
   isAside = false;
   /** No start succeeds with these files, and PostgreSQL does not say that they are damaged. */
   isUnfit = false;
+  /** PostgreSQL has not noticed yet. */
+  lacksFile = false;
   /** How often a database was moved out of the way. */
   setAside = 0;
 
@@ -73,6 +75,7 @@ export class ModelDisk {
   removeData(): void {
     this.control = null;
     this.isUnfit = false;
+    this.lacksFile = false;
     this.wal.removeAll();
     this.pages = new Map();
     this.outcomes = new Map();

@@ -284,7 +284,9 @@ export class ModelServer implements DatabaseServer {
   lookAtFiles(): Promise<FileFinding> {
     return this.ask(({ standby }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
-      return { code: 'whole' };
+      return this.postgres.disk.lacksFile
+        ? { code: 'damaged', reason: 'the file base/1/2 is missing' }
+        : { code: 'whole' };
     });
   }
 
