@@ -8,11 +8,19 @@ export function describeOutcome(outcome: Outcome): string {
   return `${target} ${action} (${role}, ${when}): ${cellOf(outcome)}${outcome.said === '' ? '' : `; ${outcome.said.slice(0, saidCharsMax)}`}`;
 }
 
-function cellOf({ code, copies, ms }: Outcome): string {
-  const copied = copies === 0 ? 'no copy' : copies === 1 ? 'copied' : `${copies} copies`;
+function cellOf({ code, copies, ms, said }: Outcome): string {
+  // Statements: on the copy that is kept, or from the beginning of the log.
+  const isRepeated = copies === 0 && said.includes('executed again');
+  const copied = isRepeated
+    ? 'executed again'
+    : copies === 0
+      ? 'no copy'
+      : copies === 1
+        ? 'copied'
+        : `${copies} copies`;
   switch (code) {
     case 'whole':
-      return copies === 0 ? 'no harm' : `${copied}, ${Math.round(ms / 1000)} s`;
+      return copies === 0 && !isRepeated ? 'no harm' : `${copied}, ${Math.round(ms / 1000)} s`;
     case 'restarted':
       return `${copied} at the next start`;
     case 'stated':

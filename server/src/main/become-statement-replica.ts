@@ -7,6 +7,8 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { openHeldRunsFile } from '../adapters/held-runs-file.ts';
 import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
+import { placesOf } from '../adapters/postgres/database-directory.ts';
+import { FileLook } from '../adapters/postgres/file-look.ts';
 import { openStatementDatabase } from '../adapters/postgres/statements/own-database.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { AdminAnswer, HttpAdmin } from '../gateways/http/admin-routes.ts';
@@ -147,7 +149,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     logger,
   });
   const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
-  const database = new StatementDatabaseHealth({
+  const database: StatementDatabaseHealth = new StatementDatabaseHealth({
     postgres,
     timers,
     logger,
@@ -162,6 +164,12 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       pauses.ended();
     },
     onExecuted: (ms) => copies.keeper.executed(ms),
+    files: new FileLook({
+      directory: placesOf(config.dataDir).postgres,
+      dataDir: postgres.instance.dataDir,
+      socketDir: postgres.instance.socketDir,
+    }),
+    onDamage: () => void replacement.begin('presumedDamaged'),
   });
   const makeExecutor = (): StatementExecutor =>
     database.executor(async ({ isAfterCrash, copy }) => {
@@ -223,7 +231,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       onFatal(error instanceof Error ? error : new Error(String(error)));
     }
   };
-  const replacement = new StatementReplacement({
+  const replacement: StatementReplacement = new StatementReplacement({
     copies,
     database,
     postgres,
@@ -337,6 +345,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     sharedSweep.look();
     shared.look();
   });
+  const stopLooking = database.watchFiles();
   await copies.offer();
   tracker.done();
   frame.running = {
@@ -353,6 +362,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     beforeStop: () => Promise.resolve(),
     stop: () => {
       stopSweeping();
+      stopLooking();
       earlier.stop();
       copies.stop();
       heldRuns.stop();

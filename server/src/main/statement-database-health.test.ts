@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import type { FileFinding } from '../ports/database-server.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
 import { SimulatedTime } from '../ports/testing/simulated-time.ts';
 import { StatementDatabaseHealth } from './statement-database-health.ts';
@@ -8,6 +9,7 @@ import type { StatementPostgres } from './statement-database.ts';
 function setUp(code: string, isCopy = false) {
   const time = new SimulatedTime();
   const story: string[] = [];
+  const world = { finding: { code: 'whole' } as FileFinding };
   const error = Object.assign(new Error('it does not start'), { code });
   const postgres = {
     instance: { onExit: () => () => undefined },
@@ -25,6 +27,8 @@ function setUp(code: string, isCopy = false) {
     onUp: () => undefined,
     onDown: () => undefined,
     onExecuted: () => undefined,
+    files: { look: () => Promise.resolve(world.finding), restart: () => undefined },
+    onDamage: () => story.push('damage'),
   });
   const executor = health.executor(() => Promise.reject(new Error('it is not made')));
   const start = (): Promise<string> =>
@@ -32,7 +36,7 @@ function setUp(code: string, isCopy = false) {
       (outcome) => (outcome.code === 'inexact' ? outcome.reason : outcome.code),
       () => 'again',
     );
-  return { start, story, time, health };
+  return { start, story, time, health, world };
 }
 
 it('a database with which PostgreSQL does not start three times in a row is given up, and at once where it says that files are damaged', async () => {
@@ -68,4 +72,16 @@ it('what takes the place of a damaged database is given up ever more seldom', as
   await time.pass(30_000);
   expect(await start()).toBe('again');
   expect(story).toEqual(['discard', 'discard']);
+});
+
+it('files that a running database lacks are damage when two looks in a row have found it, once in its life', async () => {
+  const { story, time, health, world } = setUp('launchFailed');
+  const stop = health.watchFiles();
+  world.finding = { code: 'damaged', reason: 'the file base/1/2 is missing' };
+  await time.pass(20_000);
+  expect(story).toEqual([]);
+  health.isUp = true;
+  await time.pass(20_000);
+  expect(story).toEqual(['damage']);
+  stop();
 });

@@ -4,6 +4,8 @@ import type { Timers } from '../ports/clock.ts';
 import { pause } from '../payload/pause.ts';
 import { DatabaseFailures } from '../payload/wal/life/database-failures.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
+import type { FileLook } from '../adapters/postgres/file-look.ts';
+import { FileLooks } from '../replica/database/file-looks.ts';
 import type { InexactReason, StatementExecutor, StartOutcome } from '../payload/statements/executor.ts';
 import type { StatementDatabase } from '../replica/statements/statement-replica.ts';
 import type { DatabaseStatus } from '../replica/status/status-report.ts';
@@ -12,7 +14,11 @@ import type { StartedPostgres, StatementPostgres } from './statement-database.ts
 export interface DatabaseHealthOptions {
   readonly postgres: StatementPostgres;
   readonly logger: Logger;
-  readonly timers: Pick<Timers, 'after' | 'nowMs'>;
+  readonly timers: Pick<Timers, 'after' | 'every' | 'nowMs'>;
+  /** Looks at the files of the database that runs. */
+  readonly files: Pick<FileLook, 'look' | 'restart'>;
+  /** What a look has found is presumed to be damage. */
+  readonly onDamage: () => void;
   /** It holds everything up to the slot. `isCopy`: it is one of what stays in every log. */
   readonly onUp: (slot: Slot, isCopy: boolean) => void;
   readonly onDown: () => void;
@@ -23,6 +29,8 @@ export interface DatabaseHealthOptions {
 /** So long what is being executed may take yet when the replica is stopped. */
 const underWayMsMax = 3_000;
 
+const looks = { everyMs: 5_000, againMs: 1_000, refusedMs: 30_000 } as const;
+
 const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   openTransactions:
     'transactions were open when it stopped, and their statements cannot be executed again as they were',
@@ -32,7 +40,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   differs: 'what it answered differs from what a majority of the replicas did',
   copyUseless: 'the copy that took its place cannot be gone on from',
   damaged: 'its files are damaged',
-  presumedDamaged: 'no attempt brings PostgreSQL up with its files',
+  presumedDamaged: 'its files are damaged, or no attempt brings PostgreSQL up with them',
   logPurged: 'the log of the group begins behind what it has executed',
 };
 
@@ -44,10 +52,30 @@ export class StatementDatabaseHealth implements StatementDatabase {
   private executed = 0;
   private readonly failures = new DatabaseFailures();
   private current: StatementExecutor | null = null;
+  private readonly looks: FileLooks;
 
   constructor(options: DatabaseHealthOptions) {
     this.options = options;
     options.postgres.instance.onExit((reason) => this.down(reason));
+    const { files, logger, timers, onDamage } = options;
+    this.looks = new FileLooks({
+      ...looks,
+      server: { lookAtFiles: () => files.look() },
+      isUp: () => this.isUp,
+      onDamage: ({ reason }) => {
+        logger.error({ reason }, 'the database is replaced');
+        onDamage();
+      },
+      onDoubt: (reason) => {
+        if (reason !== null) logger.warn({ reason }, 'something is wrong with the files of the database');
+      },
+      timers,
+    });
+  }
+
+  /** From now on the files of a running database are looked at. */
+  watchFiles(): () => void {
+    return this.looks.start();
   }
 
   /** Of one life of the database: PostgreSQL is started before it. */
@@ -83,6 +111,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
           this.trouble = null;
           this.divergence = null;
           this.failures.answered();
+          this.options.files.restart();
+          this.looks.renew();
           onUp(outcome.pointer, copy !== null);
         }
         return outcome;
