@@ -136,6 +136,20 @@ export const ofWords: readonly PlantedLeaseBug[] = [
     refusedAt: ['HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
   },
   {
+    name: 'failsAndLeadsOn',
+    sentence: 'a leader whose database fails says that it has resigned, and leads on',
+    mutations: [
+      {
+        file: 'multipaxos/leader.ts',
+        find: "resign(run, reason);\n  traceAction(run, 'StepDown', { reason });",
+        replace: "if (successor === null) resign(run, reason);\n  traceAction(run, 'StepDown', { reason });",
+      },
+    ],
+    strain: { only: ['a backend is killed'] },
+    seed: 1,
+    refusedAt: ['HandleHeartbeat', 'HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
+  },
+  {
     name: 'endsAnyWord',
     sentence: 'a follower forgets its word when any leader has resigned, though it has heard another since',
     mutations: [

@@ -100,6 +100,55 @@ describe('a leader that is to hand over', () => {
   });
 });
 
+describe('a leader whose database or log fails', () => {
+  const fails = (core: OneCore, reason: 'databaseFailed' | 'logFailed' | 'requested' | 'removed'): void => {
+    core.effects = [];
+    core.input({ kind: 'StepDown', reason });
+  };
+
+  it.each(['databaseFailed', 'logFailed', 'requested'] as const)(
+    'says that it leads no more, whatever is under way, and names the voter that knows most: %s',
+    (reason) => {
+      const core = readyLeader();
+      core.heartbeatAck(r3, { commitPoint: 0 });
+      core.propose('a');
+      fails(core, reason);
+      expect(core.sentKinds()).toEqual(['Resigned', 'Resigned']);
+      expect(core.take('Resigned')[0]).toEqual(resigned(ballot(1, r1), r2));
+      expect(leaseHeld(core.state, core.nowMs)).toBe(false);
+      expect(core.state).toMatchObject({ role: 'follower', leader: null, lastReason: reason });
+    },
+  );
+
+  it('prefers, of two that know the same to be chosen, the one with more in its database', () => {
+    const core = readyLeader();
+    core.heartbeatAck(r3, { commitPoint: 1, durable: 1 });
+    fails(core, 'databaseFailed');
+    expect(core.take('Resigned')).toMatchObject([{ successor: r3 }, { successor: r3 }]);
+  });
+
+  it('names nobody whom it has not heard just now, and nobody where it is deposed', () => {
+    const silent = readyLeader();
+    silent.nowMs += 301;
+    fails(silent, 'databaseFailed');
+    const removed = readyLeader();
+    fails(removed, 'removed');
+    for (const core of [silent, removed]) {
+      expect(core.take('Resigned')).toEqual([]);
+      expect(core.state.role).toBe('follower');
+    }
+  });
+
+  it('stands itself only when the others have had time to', () => {
+    const core = readyLeader();
+    fails(core, 'databaseFailed');
+    core.tick(1199);
+    expect(core.take('PreVote')).toEqual([]);
+    core.tick(451);
+    expect(core.take('PreVote')).toHaveLength(2);
+  });
+});
+
 describe('a follower whose leader has resigned', () => {
   it('that is to lead stands at once, without asking first, within the word that it gave', () => {
     const core = boundFollower();
@@ -150,6 +199,21 @@ describe('a follower whose leader has resigned', () => {
       core.receive(r2, resigned());
       expect(core.state).toMatchObject({ role: 'follower', leader: null });
     }
+  });
+
+  it('asks soon where it is not named, or cannot stand: the one that is named may be unable to', () => {
+    const another = boundFollower();
+    another.receive(r2, resigned(ballot(1, r2), r3));
+    const quarantined = boundFollower();
+    quarantined.input({ kind: 'StepDown', reason: 'databaseFailed' });
+    quarantined.receive(r2, resigned());
+    // A quarter of a time-out of 450 ms.
+    another.tick(112);
+    expect(another.take('PreVote')).toEqual([]);
+    another.tick(1);
+    expect(another.take('PreVote')).toHaveLength(2);
+    quarantined.tick(113);
+    expect(quarantined.take('PreVote')).toEqual([]);
   });
 
   it('tells so in its trace, and the word that is left', () => {

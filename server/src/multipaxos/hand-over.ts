@@ -3,7 +3,7 @@
  *
  * Responsible for: whether it may, the resignation (the spec's Resign), and handleResigned on the others' side: their word to that leader ends (lease.ts), and the successor stands without asking first and
  * without waiting for a time-out. It is an ordinary candidate from there on: if it fails, whoever's time-out ends first stands, the old leader too. The message may be lost, late or come twice: then an election
- * takes as long as it does without it. That nothing more is written meanwhile is up to the shell.
+ * takes as long as it does without it. That nothing more is written meanwhile is up to the shell. A leader that fails says the same (leader.ts), with whatever is under way: an election finds it.
  */
 import { sameBallot } from './ballot.ts';
 import { startElection } from './election.ts';
@@ -12,11 +12,14 @@ import { endWord } from './lease.ts';
 import { traceResigned, traceResignation } from './lease-trace.ts';
 import { resign } from './resign.ts';
 import { broadcast, type Run } from './run.ts';
-import { restartElectionTimer, type State } from './state.ts';
+import type { State } from './state.ts';
 import { traceAction } from './trace.ts';
 import type { HandOverCode } from './types/effects.ts';
 import type { Resigned } from './types/messages.ts';
 import type { ReplicaId } from './types/names.ts';
+
+/** Of a time-out: a candidate that was named has long asked everybody by then. */
+const awaitedShare = 0.25;
 
 export function handOver(run: Run, successor: ReplicaId): void {
   const { state } = run;
@@ -55,5 +58,12 @@ export function handleResigned(run: Run, from: ReplicaId, message: Resigned): vo
   state.leader = null;
   const mayStand = !state.awaitsCopy && state.nowMs >= state.quarantineUntilMs;
   if (successor === state.config.id && mayStand) startElection(run);
-  else restartElectionTimer(state);
+  else awaitSuccessor(state);
+}
+
+/** Who is named may be unable to stand, as where databases fail one after the other: the others ask soon, and not together. */
+function awaitSuccessor(state: State): void {
+  const { electionTimeoutMinMs, electionTimeoutMaxMs } = state.config;
+  const spreadMs = state.random * (electionTimeoutMaxMs - electionTimeoutMinMs);
+  state.electionDeadlineMs = state.nowMs + (electionTimeoutMinMs + spreadMs) * awaitedShare;
 }

@@ -16,7 +16,7 @@ import { markChosen } from './log.ts';
 import { tellConfiguration } from './membership.ts';
 import { countMembers } from './quorum.ts';
 import { resign } from './resign.ts';
-import { send, type Run } from './run.ts';
+import { broadcast, send, type Run } from './run.ts';
 import { restartElectionTimer, type Leadership, type State } from './state.ts';
 import { traceAction } from './trace.ts';
 import type { Effect, Input } from './types/effects.ts';
@@ -150,7 +150,7 @@ export function serve(run: Run): void {
   traceAction(run, 'Serve');
 }
 
-/** Gives up, and lets the others win if the reason is one that this replica cannot help. */
+/** Gives up, and lets the others win if the reason is one that this replica cannot help: they need not wait for a time-out (ADR 39). */
 export function stepDown(run: Run, reason: StepDownReason): void {
   const { state } = run;
   const { electionTimeoutMaxMs } = state.config;
@@ -165,7 +165,28 @@ export function stepDown(run: Run, reason: StepDownReason): void {
     restartElectionTimer(state);
     return;
   }
+  const { leadership } = state;
+  const successor = leadership !== null && failures.has(reason) ? successorOf(state, leadership) : null;
   traceResignation(run, reason);
   resign(run, reason);
   traceAction(run, 'StepDown', { reason });
+  if (leadership === null || successor === null) return;
+  const { ballot } = leadership;
+  broadcast(run, { kind: 'Resigned', group: state.config.group, ballot, successor });
+  run.mark = run.effects.length;
+}
+
+/** What keeps a leader from serving, and the others hear of it. */
+const failures: ReadonlySet<StepDownReason> = new Set(['databaseFailed', 'logFailed', 'requested']);
+
+/** Of the voters heard just now the one that knows most: first what is chosen, then what its database has. Null: nobody is heard. Whether it may stand is up to itself. */
+function successorOf({ nowMs, config }: State, { voters }: Leadership): ReplicaId | null {
+  const heard = voters.filter(({ ackedSentAtMs }) => nowMs - ackedSentAtMs <= config.electionTimeoutMinMs);
+  const [best] = heard.sort(
+    (a, b) =>
+      b.commitPoint - a.commitPoint ||
+      (b.durableApplicationPointer ?? 0) - (a.durableApplicationPointer ?? 0) ||
+      b.ackedSentAtMs - a.ackedSentAtMs,
+  );
+  return best?.id ?? null;
 }
