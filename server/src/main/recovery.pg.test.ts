@@ -65,8 +65,8 @@ it(
 );
 
 it.each([
-  { what: 'leader', victim: () => group.leader()! },
   { what: 'follower', victim: () => group.followers()[0]! },
+  { what: 'leader', victim: () => group.leader()! },
 ])(
   'the PostgreSQL of the $what dies, and nothing that was acknowledged with it',
   async ({ what, victim }) => {
@@ -77,6 +77,11 @@ it.each([
     process.kill(group.statusOf(id).postgres.pid!, 'SIGKILL');
     const before = writer.written();
     await eventually(() => expect(writer.written()).toBeGreaterThan(before + 2));
+    // A leader says so, and nobody waits for a time-out.
+    const told = group.ids.filter((each) =>
+      group.events.get(each)!.some(({ name }) => name === 'HandleResigned'),
+    );
+    expect(told).toEqual(what === 'leader' ? group.ids.filter((each) => each !== id) : []);
     const written = await writer.stop();
     const [[count]] = (await group.sql(`SELECT count(*) FROM drinks WHERE name = '${what}'`)) as [[string]];
     // Of one whose outcome was unknown there may be two.
