@@ -115,6 +115,15 @@ class Primary implements PrimaryDatabase {
   async cancel(pid: number): Promise<'done' | 'committing'> {
     return cancelUnlessCommitting(await clientOf(this.run), pid);
   }
+
+  async committing(givenUp: AbortSignal): Promise<number> {
+    const { session, isOver } = this.run;
+    if (isOver()) throw new Error('PostgreSQL was stopped');
+    return session.ask(givenUp, async (client) => {
+      const { rows } = await client.query<{ n: number }>(committingSql);
+      return rows[0]!.n;
+    });
+  }
 }
 
 /** For tests of a gateway that have a PostgreSQL and no replica, too. @throws Error */
@@ -126,11 +135,18 @@ export async function cancelUnlessCommitting(
   return rows[0]?.commits === true ? 'committing' : 'done';
 }
 
-/** Looks and cancels in one query, some microseconds apart. A flush of WAL has other names before PostgreSQL 17; a statement that has to flush in its midst is taken for one that commits. */
+/** A flush of WAL has other names before PostgreSQL 17; a statement that has to flush in its midst is taken for one that commits. */
+const commitsSql = `COALESCE(pg_catalog.lower(wait_event)
+                             OPERATOR(pg_catalog.=) ANY ('{syncrep,walsync,walwrite,walwritelock}'::pg_catalog.text[]), false)`;
+
+const committingSql = `
+SELECT pg_catalog.count(*)::pg_catalog.int4 AS n FROM pg_catalog.pg_stat_activity
+WHERE backend_type OPERATOR(pg_catalog.=) ANY ('{client backend,parallel worker,background worker}'::pg_catalog.text[]) AND ${commitsSql}`;
+
+/** Looks and cancels in one query, some microseconds apart. */
 const cancelSql = `
 SELECT commits, CASE WHEN NOT commits THEN pg_catalog.pg_cancel_backend(pid) END
-FROM (SELECT pid, COALESCE(pg_catalog.lower(wait_event)
-                             OPERATOR(pg_catalog.=) ANY ('{syncrep,walsync,walwrite,walwritelock}'::pg_catalog.text[]), false) AS commits
+FROM (SELECT pid, ${commitsSql} AS commits
       FROM pg_catalog.pg_stat_activity
       WHERE pid OPERATOR(pg_catalog.=) $1::pg_catalog.int4 OFFSET 0) AS found`;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { WalStreamHandlers } from '../../../ports/database-server.ts';
+import type { PrimaryDatabase, WalStreamHandlers } from '../../../ports/database-server.ts';
 import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { bePrimary } from './primary-phase.ts';
@@ -16,7 +16,7 @@ import {
 const b1 = ballot(1, 'r1');
 const log = [start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 10)];
 
-async function setUp() {
+async function setUp(asked: Partial<Pick<PrimaryDatabase, 'committing'>> = {}) {
   const life = new LifeFixture(log);
   const position = positionAfter(log);
   const wal = life.context.take(stateOf(primaryOf(b1), position));
@@ -26,6 +26,7 @@ async function setUp() {
   const primary = silentPrimary({
     timeline: 1 as Timeline,
     barrier: () => Promise.resolve(unchosen),
+    ...asked,
     openStream: (_from, handlers) => {
       heard = handlers;
       return Promise.resolve(silentStream);
@@ -112,6 +113,43 @@ describe('a primary of which nothing is heard', () => {
 });
 
 describe('a primary whose replica stops', () => {
+  const stop = async (committing: () => Promise<number>) => {
+    const { life, ended } = await setUp({ committing });
+    life.context.wishes.stopping = true;
+    life.context.signal.notify();
+    await life.time.pass(1000);
+    return { life, ended };
+  };
+
+  it('is stopped in order only when no session waits for its commit: that would end the wait', async () => {
+    let waiting = 1;
+    const { life, ended } = await stop(() => Promise.resolve(waiting));
+    expect(life.story).toEqual(['unready: the replica is stopping']);
+    waiting = 0;
+    await life.time.pass(100);
+    expect(life.story[1]).toBe('stop: fast');
+    expect(await life.time.until(ended)).toEqual({ kind: 'stopped' });
+  });
+
+  it.each([
+    { what: 'commits wait for too long', committing: () => Promise.resolve(1) },
+    { what: 'PostgreSQL does not say', committing: () => new Promise<number>(() => undefined) },
+    { what: 'PostgreSQL refuses to say', committing: () => Promise.reject(new Error('it is full')) },
+  ])('is stopped at once where $what', async ({ committing }) => {
+    const { life, ended } = await stop(committing);
+    await life.time.pass(timings.patienceMs);
+    expect(life.story[1]).toBe('stop: immediate');
+    expect(await life.time.until(ended)).toEqual({ kind: 'stopped' });
+  });
+
+  it('is stopped at once where leadership ends while commits wait', async () => {
+    const { life, ended } = await stop(() => Promise.resolve(1));
+    life.payload.follow();
+    await life.time.pass(100);
+    expect(life.story[1]).toBe('stop: immediate');
+    expect(await life.time.until(ended)).toEqual({ kind: 'stopped' });
+  });
+
   it('is stopped at once where leadership ends before PostgreSQL has: nobody will choose the rest of its WAL', async () => {
     const { life, ended } = await setUp();
     let end = (): void => undefined;

@@ -176,6 +176,11 @@ export class ModelServer implements DatabaseServer {
           session?.cancel();
           return 'done';
         }),
+      committing: (givenUp) =>
+        this.ask(() => {
+          givenUp.throwIfAborted();
+          return [...primary.sessions.values()].filter(({ isWaiting }) => isWaiting).length;
+        }),
     };
   }
 

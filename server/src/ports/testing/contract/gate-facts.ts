@@ -116,6 +116,26 @@ export function gateFacts({ primary: open }: ContractContext): void {
     },
   );
 
+  it('tells how many sessions wait for their commits: others are none of them', async () => {
+    const primary = await open();
+    const [one, other] = await connectThree(primary);
+    const asked = new AbortController();
+    const committing = (): Promise<number> => primary.primary.committing(asked.signal);
+    await other.put('b');
+    expect(await committing()).toBe(0);
+    await one.put('a');
+    const first = await waitingCommit(primary, one);
+    expect(await committing()).toBe(1);
+    const barrier = await primary.primary.barrier();
+    await until(primary.fixture.timers, async () => (await committing()) === 2);
+    primary.chooseAlways();
+    await until(primary.fixture.timers, () => primary.receivedTo >= barrier);
+    await first.ended;
+    await until(primary.fixture.timers, async () => (await committing()) === 0);
+    asked.abort(new Error('nobody waits any more'));
+    await expect(committing()).rejects.toThrow('nobody waits');
+  });
+
   it('an orderly shutdown is counted, for it ends all waits', async () => {
     const primary = await open();
     const { server } = primary.fixture;

@@ -222,6 +222,7 @@ export function silentPrimary(
     barrier: () => new Promise(() => undefined),
     openTransactions: () => Promise.resolve(new Map()),
     cancel: () => Promise.resolve('done'),
+    committing: () => Promise.resolve(0),
     ...rest,
   };
 }
