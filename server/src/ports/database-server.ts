@@ -113,6 +113,8 @@ export interface PrimaryDatabase {
   openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>>;
   /** Cancels what this backend executes. `committing`: it makes a commit durable or waits for its standby, and was not cancelled. @throws Error */
   cancel(pid: number): Promise<'done' | 'committing'>;
+  /** As a standby's: whether it answers a new session is all that is asked. */
+  readonly answer: StandbyDatabase['answer'];
   /** How many sessions make a commit durable or wait for the standby with it. @throws Error; the signal's reason */
   committing(givenUp: AbortSignal): Promise<number>;
 }

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { ApplyTraceEvent } from '../api/events.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import type { DirectoryRole } from '../ports/database-directory.ts';
+import { MemoryClient } from './testing/memory-client.ts';
 import { MemoryGroup } from './testing/memory-group.ts';
 import type { MemoryMember } from './testing/memory-member.ts';
 
@@ -25,6 +26,27 @@ it('a leader that stops in order leaves the directory of a standby, and says so'
     ({ by, name }) => by === leader.id && (name === 'Depose' || name === 'CheckPrefix'),
   );
   expect(ends).toMatchObject([{ name: 'Depose' }, { name: 'CheckPrefix', outcome: 'standby' }]);
+  await group.stop();
+});
+
+it('a leader that stops while others cannot choose what it has ends no wait of a commit', async () => {
+  const { group } = toldGroup(3);
+  await group.begin();
+  const leader = group.serving()!;
+  const { server } = leader.process!;
+  for (const member of group.members) if (member !== leader) member.crash();
+  const before = server.endedWaits();
+  const client = new MemoryClient(group);
+  const end = client.transact({ reads: [], writes: [{ key: 'k', value: 'v' }] });
+  const sessions = (): number =>
+    [...(leader.postgres.run?.primary?.sessions.values() ?? [])].filter(({ isWaiting }) => isWaiting).length;
+  expect(await group.time.passUntil(() => sessions() > 0, 1000)).toBe(true);
+  await group.time.until(leader.stop());
+  expect(server.endedWaits()).toBe(before);
+  for (const member of group.members) await member.start();
+  await group.time.until(end);
+  await group.healthy(60_000);
+  await group.equal();
   await group.stop();
 });
 

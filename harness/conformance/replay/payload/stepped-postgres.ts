@@ -347,6 +347,7 @@ export class SteppedPostgres {
       barrier: () => this.whileUp(() => this.lsn(this.visible)),
       openTransactions: () => Promise.resolve(new Map()),
       cancel: () => Promise.resolve('done'),
+      answer: () => Promise.resolve({ isPaused: false, resumed: false }),
       committing: () => Promise.resolve(0),
     };
   }

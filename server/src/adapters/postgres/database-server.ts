@@ -20,12 +20,12 @@ import type {
   FileFinding,
   PrimaryDatabase,
   Promotion,
-  StandbyAnswer,
   StandbyDatabase,
   StandbyHandlers,
   TransactionStatus,
 } from '../../ports/database-server.ts';
 import { BarrierSessions } from './barrier-sessions.ts';
+import { answerAnew } from './session-answer.ts';
 import { sqlStateOf } from './database-error.ts';
 import { FileLook } from './file-look.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
@@ -123,7 +123,7 @@ class Server implements PostgresDatabaseServer {
         return feed.connected;
       },
       look: (givenUp) => this.session.ask(givenUp, look),
-      answer: (wishes, givenUp) => this.answer(wishes, givenUp),
+      answer: (wishes, givenUp) => answerAnew(this.instance, wishes, givenUp),
       promote: (promotion) => this.promote(promotion, { feed, run, receivedFrom }),
     };
   }
@@ -148,18 +148,6 @@ class Server implements PostgresDatabaseServer {
       throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
     });
     return Promise.race([opening, late]).finally(() => isOpen.abort());
-  }
-
-  private async answer({ resume }: { resume: boolean }, givenUp: AbortSignal): Promise<StandbyAnswer> {
-    const session = new OwnSession(this.instance);
-    try {
-      return await session.ask(givenUp, (client) => answerAbout(client, resume));
-    } catch (error) {
-      if (isExhausted(error)) return { isPaused: false, resumed: false };
-      throw error;
-    } finally {
-      session.end();
-    }
   }
 
   private async promote(
@@ -300,21 +288,4 @@ async function look(client: Client): Promise<{ nextXid: bigint; replayed: Lsn }>
   // Only then: what is replayed meanwhile may use ids.
   const after = await client.query<{ next: string }>(`SELECT ${nextXidSql} AS next`);
   return { nextXid: BigInt(after.rows[0]!.next), replayed: parseLsn(replayed) };
-}
-
-/** The database's list is read, too: a standby that cannot read its catalogs does not answer. */
-async function answerAbout(client: Client, resume: boolean): Promise<StandbyAnswer> {
-  const { rows } = await client.query<{ paused: boolean; databases: string }>(
-    `SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_is_wal_replay_paused() ELSE false END AS paused,
-            (SELECT pg_catalog.count(*) FROM pg_catalog.pg_database)::pg_catalog.text AS databases`,
-  );
-  const { paused } = rows[0]!;
-  if (!paused || !resume) return { isPaused: paused, resumed: false };
-  await client.query('SELECT pg_catalog.pg_wal_replay_resume()');
-  return { isPaused: false, resumed: true };
-}
-
-/** Too many clients, locks or the like. */
-function isExhausted(error: unknown): boolean {
-  return sqlStateOf(error)?.startsWith('53') ?? false;
 }

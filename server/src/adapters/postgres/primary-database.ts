@@ -5,12 +5,18 @@
  */
 import type { Client } from 'pg';
 import { parseLsn, type Lsn, type Timeline } from '../../wal/lsn.ts';
-import type { PrimaryDatabase, WalStream, WalStreamHandlers } from '../../ports/database-server.ts';
+import type {
+  PrimaryDatabase,
+  StandbyAnswer,
+  WalStream,
+  WalStreamHandlers,
+} from '../../ports/database-server.ts';
 import type { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
 import { nextXidSql } from './next-xid.ts';
 import type { OwnSession } from './own-session.ts';
+import { answerAnew } from './session-answer.ts';
 import { gateName, openWalSource } from './replication/wal-source.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 
@@ -114,6 +120,10 @@ class Primary implements PrimaryDatabase {
 
   async cancel(pid: number): Promise<'done' | 'committing'> {
     return cancelUnlessCommitting(await clientOf(this.run), pid);
+  }
+
+  answer(wishes: { readonly resume: boolean }, givenUp: AbortSignal): Promise<StandbyAnswer> {
+    return answerAnew(this.run.instance, wishes, givenUp);
   }
 
   async committing(givenUp: AbortSignal): Promise<number> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PrimaryDatabase, WalStreamHandlers } from '../../../ports/database-server.ts';
+import type { PrimaryDatabase, StandbyAnswer, WalStreamHandlers } from '../../../ports/database-server.ts';
 import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { bePrimary } from './primary-phase.ts';
@@ -16,7 +16,7 @@ import {
 const b1 = ballot(1, 'r1');
 const log = [start(b1), leadership(b1, 1, 100), range(b1, 1, 100, 10)];
 
-async function setUp(asked: Partial<Pick<PrimaryDatabase, 'committing'>> = {}) {
+async function setUp(asked: Partial<Pick<PrimaryDatabase, 'answer' | 'committing'>> = {}) {
   const life = new LifeFixture(log);
   const position = positionAfter(log);
   const wal = life.context.take(stateOf(primaryOf(b1), position));
@@ -109,6 +109,45 @@ describe('a primary of which nothing is heard', () => {
     life.payload.room();
     await life.time.pass(2 * timings.hangMs);
     expect(life.story[0]).toBe('unready: PostgreSQL has said nothing for 2000 ms');
+  });
+});
+
+describe('a primary that is asked in new sessions', () => {
+  /** The stream of its WAL is alive all the time. */
+  const liveFor = async (seconds: number, { life, heard }: Awaited<ReturnType<typeof setUp>>) => {
+    for (let n = 0; n < 2 * seconds; n++) {
+      await life.time.pass(500);
+      heard().onHeard();
+    }
+    return life.story;
+  };
+
+  it.each([
+    {
+      what: 'refuses them',
+      answer: () => Promise.reject(new Error('could not open file')),
+      why: ': could not open file',
+    },
+    { what: 'says nothing', answer: () => new Promise<never>(() => undefined), why: '' },
+  ])('does not lead any longer where it $what for long', async ({ answer, why }) => {
+    const running = await setUp({ answer });
+    expect(await liveFor(25, running)).toEqual([]);
+    expect(await liveFor(10, running)).toEqual([
+      `unready: PostgreSQL has not answered a query for 30 s${why}`,
+      'step down',
+      'stop: kill',
+    ]);
+  });
+
+  it('leads on where one of several is answered', async () => {
+    let asked = 0;
+    const answer = (): Promise<StandbyAnswer> =>
+      ++asked % 4 === 0
+        ? Promise.resolve({ isPaused: false, resumed: false })
+        : Promise.reject(new Error('no'));
+    const running = await setUp({ answer });
+    expect(await liveFor(90, running)).toEqual([]);
+    expect(asked).toBeGreaterThan(10);
   });
 });
 

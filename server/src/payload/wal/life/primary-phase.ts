@@ -15,6 +15,7 @@ import { Barriers } from './barriers.ts';
 import type { LifeContext, Next } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { endCleanly } from './clean-end.ts';
+import { primaryAnswerMs, SessionAnswers } from './session-answers.ts';
 import { ownPosition } from './own-position.ts';
 
 export interface RunningPrimary {
@@ -162,7 +163,7 @@ async function depose(
   return context.over() ?? { kind: 'written', state };
 }
 
-/** The stream of the primary's WAL, and whether there is still life in it. */
+/** The stream of the primary's WAL, whether there is still life in it, and whether new sessions are answered. */
 class PrimaryWatch {
   private readonly context: LifeContext;
   private readonly primary: PrimaryDatabase;
@@ -172,11 +173,13 @@ class PrimaryWatch {
   private movedAtMs: number;
   private pingedAtMs = 0;
   private brokenBecause: string | null = null;
+  private readonly answers: SessionAnswers;
 
   constructor(context: LifeContext, primary: PrimaryDatabase, shipper: Shipper) {
     this.context = context;
     this.primary = primary;
     this.shipper = shipper;
+    this.answers = new SessionAnswers(context, primary, primaryAnswerMs);
     this.heardAtMs = context.options.timers.nowMs();
     this.movedAtMs = this.heardAtMs;
   }
@@ -188,7 +191,8 @@ class PrimaryWatch {
     const nowMs = timers.nowMs();
     if (this.brokenBecause !== null) return this.brokenBecause;
     if (nowMs - this.movedAtMs > hangMs / 2) return 'PostgreSQL was stopped by a signal';
-    return nowMs - this.heardAtMs > hangMs ? `PostgreSQL has said nothing for ${hangMs} ms` : null;
+    if (nowMs - this.heardAtMs > hangMs) return `PostgreSQL has said nothing for ${hangMs} ms`;
+    return this.answers.trouble(nowMs);
   }
 
   async connect(): Promise<void> {
@@ -215,12 +219,17 @@ class PrimaryWatch {
     if (nowMs - this.pingedAtMs < timings.pingMs) return;
     if (server.isMoving()) this.movedAtMs = nowMs;
     // A turn of the event loop that took too long is not PostgreSQL's silence.
-    if (nowMs - this.pingedAtMs > 4 * timings.pingMs) this.heardAtMs = nowMs;
+    if (nowMs - this.pingedAtMs > 4 * timings.pingMs) {
+      this.heardAtMs = nowMs;
+      this.answers.forget();
+    }
     this.pingedAtMs = nowMs;
     this.stream?.ping();
+    this.answers.ask(false);
   }
 
   close(): void {
+    this.answers.giveUp();
     this.stream?.close();
   }
 }

@@ -22,7 +22,7 @@ import type { LifeContext, Next, StandbyReaders } from './context.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
-import { StandbyAnswers } from './standby-answers.ts';
+import { answerMsOf, SessionAnswers } from './session-answers.ts';
 import { StandbyProgress } from './standby-progress.ts';
 import { Standstill, startWatched } from './standstill.ts';
 
@@ -37,7 +37,7 @@ export interface RunningStandby {
   readonly standby: StandbyDatabase;
   readonly progress: StandbyProgress;
   readonly wal: ChosenWal;
-  readonly answers: StandbyAnswers;
+  readonly answers: SessionAnswers;
   /** Until it reports something. */
   readonly standstill: Standstill;
 }
@@ -76,7 +76,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   isUp = true;
   if (early !== null) noteReport(context, progress, early);
   context.feed = standby;
-  const answers = new StandbyAnswers(context, standby);
+  const answers = new SessionAnswers(context, standby, answerMsOf(context));
   try {
     const standstill = new Standstill(options);
     return await follow(context, { standby, progress, wal, answers, standstill });

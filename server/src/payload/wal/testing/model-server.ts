@@ -176,11 +176,12 @@ export class ModelServer implements DatabaseServer {
           session?.cancel();
           return 'done';
         }),
-      committing: (givenUp) =>
-        this.ask(() => {
-          givenUp.throwIfAborted();
-          return [...primary.sessions.values()].filter(({ isWaiting }) => isWaiting).length;
-        }),
+      answer: (wishes, givenUp) => this.answer(run, wishes, givenUp),
+      committing: async (givenUp) => {
+        await this.answer(run, { resume: false }, givenUp);
+        givenUp.throwIfAborted();
+        return [...primary.sessions.values()].filter(({ isWaiting }) => isWaiting).length;
+      },
     };
   }
 

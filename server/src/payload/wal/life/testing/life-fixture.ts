@@ -222,6 +222,7 @@ export function silentPrimary(
     barrier: () => new Promise(() => undefined),
     openTransactions: () => Promise.resolve(new Map()),
     cancel: () => Promise.resolve('done'),
+    answer: () => Promise.resolve({ isPaused: false, resumed: false }),
     committing: () => Promise.resolve(0),
     ...rest,
   };

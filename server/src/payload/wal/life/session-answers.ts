@@ -1,15 +1,34 @@
 /**
- * Whether a standby answers questions: asks one now and then, in a session of its own.
+ * Whether a database lets in new sessions and answers them: asks a question now and then, in a session that is opened for it.
  *
  * Responsible for: how often it is asked, what a missing answer means, and resuming replay that somebody has paused when this replica needs it. Decides nothing about leadership.
- * Invariants: one question at a time; a question that gets no answer in time is given up.
+ * Invariants: one question at a time; a question that gets no answer in time is given up. What clients can bring about alone, too many sessions or locks, is an answer (the port says so).
  */
 import type { StandbyDatabase } from '../../../ports/database-server.ts';
 import type { LifeContext } from './context.ts';
 
-export class StandbyAnswers {
+export interface AnswerTimes {
+  /** From one question to the next. */
+  readonly everyMs: number;
+  /** Then a question is given up, and another one asked. */
+  readonly questionMs: number;
+  /** Without an answer for longer than that, the database counts as down. */
+  readonly patienceMs: number;
+}
+
+/** Of a standby. */
+export function answerMsOf({ options: { timings } }: LifeContext): AnswerTimes {
+  const { saveMs, patienceMs } = timings;
+  return { everyMs: 2 * saveMs, questionMs: patienceMs, patienceMs };
+}
+
+/** Of a primary, whose clients may keep the machine busy: another leader would not be faster then. */
+export const primaryAnswerMs: AnswerTimes = { everyMs: 5_000, questionMs: 10_000, patienceMs: 30_000 };
+
+export class SessionAnswers {
   private readonly context: LifeContext;
-  private readonly standby: Pick<StandbyDatabase, 'answer'>;
+  private readonly database: Pick<StandbyDatabase, 'answer'>;
+  private readonly times: AnswerTimes;
   private asked: { readonly atMs: number; readonly resume: boolean } | null = null;
   private question: AbortController | null = null;
   /** When the first question was asked that has had no answer since. */
@@ -17,9 +36,10 @@ export class StandbyAnswers {
   private why = '';
   private isPausedNow = false;
 
-  constructor(context: LifeContext, standby: Pick<StandbyDatabase, 'answer'>) {
+  constructor(context: LifeContext, database: Pick<StandbyDatabase, 'answer'>, times: AnswerTimes) {
     this.context = context;
-    this.standby = standby;
+    this.database = database;
+    this.times = times;
   }
 
   /** Replay is paused, as of the last answer. */
@@ -29,7 +49,7 @@ export class StandbyAnswers {
 
   /** Why the database counts as down; null: it has answered, or has time left. */
   trouble(nowMs: number): string | null {
-    const { patienceMs } = this.context.options.timings;
+    const { patienceMs } = this.times;
     if (this.unansweredSinceMs === null || nowMs - this.unansweredSinceMs <= patienceMs) return null;
     const reason = this.why === '' ? '' : `: ${this.why}`;
     return `PostgreSQL has not answered a query for ${patienceMs / 1000} s${reason}`;
@@ -37,14 +57,14 @@ export class StandbyAnswers {
 
   /** `resume`: this replica waits for what is not replayed yet, so paused replay goes on. May be called at any time, and asks when a question is due. */
   ask(resume: boolean): void {
-    const { timers, timings } = this.context.options;
-    const nowMs = timers.nowMs();
+    const { everyMs, questionMs } = this.times;
+    const nowMs = this.context.options.timers.nowMs();
     const { asked } = this;
     if (asked !== null) {
       const ageMs = nowMs - asked.atMs;
       const isNew = resume && !asked.resume;
-      if (this.question !== null && ageMs <= timings.patienceMs && !isNew) return;
-      if (ageMs < 2 * timings.saveMs && !isNew) return;
+      if (this.question !== null && ageMs <= questionMs && !isNew) return;
+      if (ageMs < everyMs && !isNew) return;
     }
     this.giveUp();
     this.asked = { atMs: nowMs, resume };
@@ -58,10 +78,17 @@ export class StandbyAnswers {
     this.question = null;
   }
 
+  /** This process stood still: what was not answered meanwhile says nothing. */
+  forget(): void {
+    this.giveUp();
+    this.asked = null;
+    this.unansweredSinceMs = null;
+  }
+
   private async put(resume: boolean): Promise<void> {
     const question = new AbortController();
     this.question = question;
-    const answer = await this.standby.answer({ resume }, question.signal).catch((error: unknown) => {
+    const answer = await this.database.answer({ resume }, question.signal).catch((error: unknown) => {
       if (this.question === question) this.why = error instanceof Error ? error.message : String(error);
       return null;
     });
