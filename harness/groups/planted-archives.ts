@@ -17,18 +17,4 @@ export const ofArchives: readonly PlantedBug[] = [
     seed: 1,
     expected: /has archived .* is chosen up to/,
   },
-  {
-    name: 'archivesBeyondFork',
-    sentence: 'an archive goes on where it was left, though the timeline was left below',
-    mutations: [
-      {
-        file: 'payload/wal/archiving.ts',
-        find: 'Math.min(lsn, endOfTimeline(position, timeline) ?? lsn) as Lsn',
-        replace: 'lsn',
-      },
-    ],
-    strain: { archives: true, only: ['the leader alone is cut off', 'PostgreSQL is killed'] },
-    seed: 130,
-    expected: /^the archive of .* differs from what is chosen/,
-  },
 ];
