@@ -6,6 +6,7 @@ import { flippedByte, fullDisk, tornTail, wipe } from './disk-faults.ts';
 import { replaceMember } from './member-faults.ts';
 import { duplicate, halves, isolate, lossy, oneWay, ring, slow } from './network-faults.ts';
 import { kill, killMachine, killPostgres, pause, pausePostgres, powerCut } from './process-faults.ts';
+import { slowDisk } from './slow-disk.ts';
 import type { Begun, Scene } from './scene.ts';
 import type { PlannedFault } from './schedule.ts';
 
@@ -53,6 +54,8 @@ export function inject(scene: Scene, planned: PlannedFault): Promise<Begun> {
       return clockRate(scene, planned);
     case 'wallClock':
       return wallClock(scene, planned);
+    case 'slowDisk':
+      return slowDisk(scene, planned);
     case 'fullDisk':
       return withoutBallast(
         pgwirePorts,

@@ -19,6 +19,7 @@ import { SqlSession } from '../workload/sql-session.ts';
 import type { Workload } from '../workload/workload.ts';
 import { ballastSetup } from './ballast.ts';
 import { clockEnvironment } from './clock-faults.ts';
+import { slowDiskEnvironment } from './slow-disk.ts';
 import { protocolLines, replicasDiffer } from './compare-replicas.ts';
 import { judgeTraces, type TraceVerdict } from './judge-traces.ts';
 import { LinkTable } from './link-table.ts';
@@ -90,7 +91,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     dataDir,
     replicas,
     logStore: options.logStore,
-    env: clockEnvironment(),
+    env: { ...clockEnvironment(), ...(await slowDiskEnvironment(dataDir)) },
     args: [...orderArgs(options.order ?? 'wal'), ...(options.trace === true ? ['--trace'] : [])],
     ...(options.bin === undefined ? {} : { bin: options.bin }),
   });

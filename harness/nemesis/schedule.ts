@@ -27,6 +27,7 @@ export const faultKinds = [
   'duplicate',
   'clockRate',
   'wallClock',
+  'slowDisk',
   'fullDisk',
   'tornTail',
   'flippedByte',
