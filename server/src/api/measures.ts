@@ -2,6 +2,7 @@
  * What a replica measures of itself beyond its status, for `GET /metrics`. Counts are since its process was started, and never go back.
  */
 import type { ReplicaId, StepDownReason } from '../multipaxos/types/names.ts';
+import type { PaceReport } from './status.ts';
 
 /** Why a candidate did not become leader: a reason to give up, or that it stands again, for nobody had won. */
 export type ElectionEnd = StepDownReason | 'timedOut';
@@ -43,6 +44,10 @@ export interface StandbyLag {
 export interface ReplicaMeasures {
   readonly elections: ElectionCounts;
   readonly handOvers: Readonly<Record<HandOverEnd, number>>;
+  /** Hand-overs of these because another replica is much faster. */
+  readonly slowHandOvers: Readonly<Record<HandOverEnd, number>>;
+  /** Null: nothing is known. */
+  readonly pace: PaceReport | null;
   /** Empty: this replica does not lead. */
   readonly peers: readonly PeerLag[];
   /** Null: its PostgreSQL is no standby now, or has not told yet how far it is. */
@@ -132,6 +137,8 @@ export const noHandOvers: Readonly<Record<HandOverEnd, number>> = {
 export const noReplicaMeasures: ReplicaMeasures = {
   elections: noElections,
   handOvers: noHandOvers,
+  slowHandOvers: noHandOvers,
+  pace: null,
   peers: [],
   standby: null,
   choiceWaitMs: 0,

@@ -199,6 +199,8 @@ export interface ReplicaStatus {
   /** Null: no backups are made on a schedule, or it has no database yet. */
   readonly backup: BackupReport | null;
   readonly clients: number;
+  /** Null or missing: nothing is known, or statements travel. */
+  readonly pace?: PaceReport | null;
   /** Null or missing: not known, or statements travel. */
   readonly held?: HeldResources | null;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
@@ -318,6 +320,14 @@ export interface VerifyResult {
   readonly leftOut: number;
   /** For people, whole sentences: what is done about those that differ, what an operator can do, what was not compared. Empty if all are equal. */
   readonly advice: readonly string[];
+}
+
+/** Medians of the last time, in milliseconds; null: not known. `logMs`, `databaseMs`: a flush of the log, and of PostgreSQL's WAL. `quorumMs`: until a quorum has answered. `slow`: a commit would take too long if this replica led. */
+export interface PaceReport {
+  readonly logMs: number | null;
+  readonly databaseMs: number | null;
+  readonly quorumMs: number | null;
+  readonly slow: boolean;
 }
 
 /** What transactions at a replica's PostgreSQL hold of what all sessions share. */

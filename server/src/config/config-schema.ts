@@ -315,6 +315,8 @@ export const replicaConfigSchema = z.strictObject({
   /** When a leader writes its commit point and tells the others. For comparisons: `piggyback` costs least. */
   commitPoint: commitPoint.prefault({ kind: 'piggyback' }),
   groupCommit: groupCommit.prefault({ kind: 'gather' }),
+  /** What a leader does whose disk, or whose links to a quorum, are much slower than another voter's. */
+  slowLeader: z.enum(['handOver', 'stay']).default('handOver'),
   logStore: logStore.prefault({ kind: 'segment' }),
   snapshot: snapshot.prefault({}),
   /** Nothing is archived if absent. */

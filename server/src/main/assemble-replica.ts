@@ -16,9 +16,9 @@ import type { DatabaseServer } from '../ports/database-server.ts';
 import type { DigestSource } from '../ports/digest.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { ArchiveSource, WalArchive } from '../ports/wal-archive.ts';
-import type { Transport } from '../ports/transport.ts';
+import { linksCameWith, type Transport } from '../ports/transport.ts';
 import type { LinkFault } from '../api/status.ts';
-import { votersOf } from '../multipaxos/configuration.ts';
+import { replicaOf, votersOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { Admin } from '../replica/admin.ts';
 import { groupIntervalOf } from '../replica/consensus/group-interval.ts';
@@ -37,6 +37,7 @@ import { createSources } from '../replica/database/sources.ts';
 import { Membership } from '../replica/members/membership.ts';
 import { Replica } from '../replica/replica.ts';
 import { AnswerGate } from '../replica/serving/answer-gate.ts';
+import { PaceWatch } from '../replica/pace/pace-watch.ts';
 import { FollowerReads } from '../replica/serving/follower-reads.ts';
 import { Outcomes } from '../replica/serving/outcomes.ts';
 import { ReplicaService } from '../replica/serving/service.ts';
@@ -206,6 +207,7 @@ export function assembleReplica(
     onStep: (step) => health.onStep(step),
     onUp: () => {
       checkups.renew();
+      pace.databaseRenewed();
       fileLooks.renew();
       damagedLeader.renew();
       health.onUp();
@@ -233,6 +235,7 @@ export function assembleReplica(
     leads: () => leadership.serving,
     onDamage: (reason) => damagedLeader.found({ cause: 'databaseLost', reason }),
     onAnswered: () => payload.answered(),
+    onFlushed: (ms) => pace.databaseFlushed(ms),
     timers,
     everyMs: 2000,
   });
@@ -396,6 +399,23 @@ export function assembleReplica(
     timers,
     logger,
   });
+  const pace = new PaceWatch({
+    self: member,
+    nowMs: () => timers.nowMs(),
+    logBusyMs: () => core.writingForMs,
+    leads: () => service.service().kind === 'here',
+    voters: () => votersOf(membership.configuration),
+    silences: () => new Map(core.peers().map(({ id, silentMs }) => [id, silentMs])),
+    linksAsked: () => leadership.role !== 'leader' && leadership.note?.asksLinks === true,
+    sendLink: (to, bytes) => {
+      const replica = replicaOf(to);
+      if ((transport.versionOf(replica) ?? 0) >= linksCameWith)
+        transport.sendControl(replica, { kind: 'Carried', channel: 'links', bytes });
+    },
+    handOver: (wishes) => handOver.run(wishes),
+    mayHandOver: config.slowLeader === 'handOver',
+    logger,
+  });
   const admin = new Admin({
     membership,
     verification,
@@ -423,6 +443,7 @@ export function assembleReplica(
     proposer,
     handOver,
     groupInterval,
+    pace,
     leadership,
     payload,
     membership,

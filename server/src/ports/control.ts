@@ -147,7 +147,7 @@ export interface Carried {
 }
 
 /** `persistence`: how long a group took to become durable. `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. `primary`: of a primary and its copies. */
-export type Channel = 'persistence' | 'operations' | 'paxos' | 'digests' | 'primary';
+export type Channel = 'persistence' | 'links' | 'operations' | 'paxos' | 'digests' | 'primary';
 
 export type ControlMessage =
   | JoinRequest

@@ -131,11 +131,15 @@ export interface DatabaseInfo {
   readonly version: string | null;
 }
 
-/** What PostgreSQL has counted. `damagedPages`: with a wrong checksum, since its counters began; `ended`: transactions, its own included; `nextXid`: each that writes takes at least one. */
+/**
+ * What PostgreSQL has counted. `damagedPages`: with a wrong checksum, since its counters began; `ended`: transactions, its own included; `nextXid`: each that writes takes at least one. `flushes`: of its WAL, and the milliseconds that
+ * they took together.
+ */
 export interface Checkup {
   readonly damagedPages: number;
   readonly ended: number;
   readonly nextXid: bigint;
+  readonly flushes: { readonly count: number; readonly ms: number };
 }
 
 /**

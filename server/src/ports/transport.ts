@@ -17,6 +17,9 @@ export interface Peer {
 /** From this version of the peers' protocol on heartbeats carry notes. Older replicas write none, and pass over those that come. */
 export const notesCameWith = 8;
 
+/** From this version on links are asked about (replica/pace). Older replicas close a connection over which that comes. */
+export const linksCameWith = 9;
+
 export interface Transport {
   /** Queues a message for an incarnation; drops it if the peer is away or its queue is full. Never throws, never blocks. */
   send(to: ReplicaId, message: Message): void;

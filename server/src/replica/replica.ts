@@ -11,7 +11,7 @@ import type { Effect } from '../multipaxos/types/effects.ts';
 import type { SlotEntry } from '../multipaxos/types/entries.ts';
 import type { CoreLeaseEvent } from '../multipaxos/types/lease-trace.ts';
 import { replicaOf } from '../multipaxos/configuration.ts';
-import type { LeaderNote } from '../multipaxos/types/messages.ts';
+import type { LeaderNote, Pace } from '../multipaxos/types/messages.ts';
 import type { Ballot, ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import type { CoreTraceEvent } from '../multipaxos/types/trace.ts';
 import type { Payload } from '../payload/payload.ts';
@@ -33,6 +33,7 @@ import type { FileLooks } from './database/file-looks.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { RecoveryTracker } from './database/recovery-progress.ts';
 import type { Membership } from './members/membership.ts';
+import type { PaceWatch } from './pace/pace-watch.ts';
 import type { FollowerReads } from './serving/follower-reads.ts';
 import type { ReplicaService } from './serving/service.ts';
 import type { ShownAnswers } from './serving/shown-answers.ts';
@@ -63,6 +64,7 @@ export interface ReplicaParts {
   readonly handOver: HandOver;
   /** Null: groups are what gathers while the log is written to. */
   readonly groupInterval: GroupInterval | null;
+  readonly pace: PaceWatch;
   readonly leadership: LeadershipState;
   readonly payload: Payload;
   readonly membership: Membership;
@@ -136,6 +138,7 @@ export class Replica implements CoreListener {
     this.every(lookMs, () => {
       this.holdCampaign();
       watch.tick();
+      this.parts.pace.tick();
     });
     this.stopWatching.push(checkups.start(), fileLooks.start());
     this.every(verifyLookMs, () => admin.tick());
@@ -163,6 +166,7 @@ export class Replica implements CoreListener {
 
   logIdle(tookMs: number): void {
     this.parts.groupInterval?.persisted(tookMs);
+    this.parts.pace.flushed(tookMs);
     this.tellRoom();
   }
 
@@ -249,11 +253,20 @@ export class Replica implements CoreListener {
   }
 
   leaderNote(): LeaderNote {
-    return { serves: this.parts.service.service().kind === 'here' };
+    const serves = this.parts.service.service().kind === 'here';
+    return this.parts.pace.asksLinks ? { serves, asksLinks: true } : { serves };
   }
 
   leaderNoted(ballot: Ballot, note: LeaderNote): void {
     this.parts.leadership.leaderNoted(ballot, note);
+  }
+
+  pace(): Pace | null {
+    return this.parts.pace.pace;
+  }
+
+  answered(from: ReplicaId, tookMs: number, pace: Pace | null): void {
+    this.parts.pace.answered(from, tookMs, pace);
   }
 
   /** A leader of an older version does not say whether it serves: that it leads has to do. */
@@ -319,6 +332,7 @@ export class Replica implements CoreListener {
         return;
       case 'Carried':
         if (message.channel === 'persistence') this.parts.groupInterval?.take(message.bytes);
+        else if (message.channel === 'links') this.parts.pace.takeLink(from, message.bytes);
         return;
       default:
         message satisfies never;
@@ -328,7 +342,7 @@ export class Replica implements CoreListener {
   // ----------------------------------------------------------------------------------------------------- its status
 
   private facts(): Facts {
-    const { core, membership, health, watch, tracker, service, payload, damagedLeader } = this.parts;
+    const { core, membership, health, watch, tracker, service, payload, damagedLeader, pace } = this.parts;
     const { role, commitPoint } = core.snapshot();
     const { kind } = service.service();
     return {
@@ -340,6 +354,7 @@ export class Replica implements CoreListener {
       damage: damagedLeader.word,
       lostMajority: membership.lostMajority(),
       disbelief: watch.disbelief,
+      slowness: pace.message,
       recovery: tracker.current(),
       databaseUp: health.up,
       replayPaused: health.paused,
@@ -360,6 +375,7 @@ export class Replica implements CoreListener {
       protocol: { name: 'multi-paxos' },
       leader: leadership.leader,
       condition: conditionOf(this.facts()),
+      slowness: this.parts.pace.report,
       clients,
     });
   }

@@ -40,6 +40,7 @@ import { isStopped } from './process-identity.ts';
 import { promoteStandby, type PromotedRun } from './promotion.ts';
 import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
+import { StandbyFlushes } from './replication/standby-flushes.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
 import { workMarkOf } from './work-mark.ts';
@@ -70,6 +71,11 @@ interface StandbyRun extends Pick<PromotedRun, 'receivedFrom'> {
 /** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
 const firstAnswerMs = 5_000;
 
+/** Of WAL by all processes but a walreceiver, and not of new segment files. The time is counted with `track_wal_io_timing`. */
+const flushesSql = `(SELECT coalesce(pg_catalog.sum(fsyncs), 0)::pg_catalog.text FROM pg_catalog.pg_stat_io WHERE object OPERATOR(pg_catalog.=) 'wal' AND context OPERATOR(pg_catalog.=) 'normal') AS flushes,
+              (SELECT coalesce(pg_catalog.sum(fsync_time), 0)::pg_catalog.text FROM pg_catalog.pg_stat_io WHERE object OPERATOR(pg_catalog.=) 'wal' AND context OPERATOR(pg_catalog.=) 'normal') AS took`;
+const flushesBefore18Sql = `(SELECT wal_sync::pg_catalog.text FROM pg_catalog.pg_stat_wal) AS flushes, (SELECT wal_sync_time::pg_catalog.text FROM pg_catalog.pg_stat_wal) AS took`;
+
 class Server implements PostgresDatabaseServer {
   readonly instance: PostgresInstance;
   private readonly options: DatabaseServerOptions;
@@ -78,6 +84,7 @@ class Server implements PostgresDatabaseServer {
   private readonly snapshots: OwnSession;
   private readonly files: FileLook;
   private readonly waits = new EndedWaits();
+  private readonly standbyFlushes = new StandbyFlushes();
   /** Counts its runs, and their ends: what was begun in one is nothing that another is asked. */
   private run = 0;
 
@@ -104,8 +111,12 @@ class Server implements PostgresDatabaseServer {
       postgresVersion: this.instance.version,
       source,
       gatherMs: this.options.gatherMs,
-      onReport: handlers.onReport,
+      onReport: (report) => {
+        this.standbyFlushes.take(report, performance.now());
+        handlers.onReport(report);
+      },
       onStreaming: (from, timeline) => {
+        this.standbyFlushes.begin();
         receivedFrom = Math.min(receivedFrom, timeline);
         handlers.onStreaming(from, timeline);
       },
@@ -167,13 +178,21 @@ class Server implements PostgresDatabaseServer {
 
   async checkup(): Promise<Checkup> {
     const client = await this.session.get();
-    const { rows } = await client.query<{ damaged: string; ended: string; next: string }>(
+    const { rows } = await client.query<Record<'damaged' | 'ended' | 'next' | 'flushes' | 'took', string>>(
       ownSql(`SELECT coalesce(pg_catalog.sum(checksum_failures), 0)::pg_catalog.text AS damaged, coalesce(pg_catalog.sum(xact_commit + xact_rollback), 0)::pg_catalog.text AS ended,
-              ${nextXidSql} AS next
+              ${nextXidSql} AS next, ${Number.parseInt(this.instance.version, 10) >= 18 ? flushesSql : flushesBefore18Sql}
        FROM pg_catalog.pg_stat_database`),
     );
-    const { damaged, ended, next } = rows[0]!;
-    return { damagedPages: Number(damaged), ended: Number(ended), nextXid: BigInt(next) };
+    const { damaged, ended, next, flushes, took } = rows[0]!;
+    return {
+      damagedPages: Number(damaged),
+      ended: Number(ended),
+      nextXid: BigInt(next),
+      flushes: {
+        count: Number(flushes) + this.standbyFlushes.count,
+        ms: Number(took) + this.standbyFlushes.ms,
+      },
+    };
   }
 
   lookAtFiles(): Promise<FileFinding> {

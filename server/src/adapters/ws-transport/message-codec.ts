@@ -8,7 +8,7 @@
 import { Packr, Unpackr } from 'msgpackr';
 import type { Entry, Vote } from '../../multipaxos/types/entries.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
-import type { LeaderNote, Message } from '../../multipaxos/types/messages.ts';
+import type { LeaderNote, Message, Pace } from '../../multipaxos/types/messages.ts';
 import type { Ballot, GroupId, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import { clipped, controlBytesMax, isControlKind, readControl, withoutDigest } from './control-codec.ts';
@@ -123,7 +123,14 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
     }
     case 'HeartbeatAck': {
       const durableApplicationPointer = slot(fields.durableApplicationPointer, 'durableApplicationPointer');
-      return { kind, ...base, sentAtMs: sentAtMs(), commitPoint: commitPoint(), durableApplicationPointer };
+      return {
+        kind,
+        ...base,
+        sentAtMs: sentAtMs(),
+        commitPoint: commitPoint(),
+        durableApplicationPointer,
+        ...(fields.pace === undefined ? {} : { pace: pace(fields.pace) }),
+      };
     }
     case 'Resigned':
       return { kind, ...base, successor: text(fields.successor, nameCharsMax, 'successor') as ReplicaId };
@@ -154,7 +161,13 @@ function readMessage(fields: Fields, base: { readonly group: GroupId; readonly b
 
 function leaderNote(value: unknown): LeaderNote {
   const fields = object(value, 'note');
-  return { serves: bool(fields.serves, 'serves') };
+  return { serves: bool(fields.serves, 'serves'), ...(fields.asksLinks === true ? { asksLinks: true } : {}) };
+}
+
+function pace(value: unknown): Pace {
+  const fields = object(value, 'pace');
+  const ms = (name: keyof Pace): number | null => (fields[name] === null ? null : time(fields[name], name));
+  return { logMs: ms('logMs'), databaseMs: ms('databaseMs'), quorumMs: ms('quorumMs') };
 }
 
 function entry(value: unknown, group: GroupId): Entry {

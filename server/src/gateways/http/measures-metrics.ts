@@ -77,6 +77,23 @@ export function registerMeasures(registry: Registry, look: Look): void {
     () => Object.entries(replica().handOvers),
   );
 
+  counters(
+    'barista_slow_hand_overs_total',
+    'Those of them because the disk of this leader, or its links to a quorum, were much slower than those of another voter',
+    'outcome',
+    () => Object.entries(replica().slowHandOvers),
+  );
+  gauges(
+    'barista_pace_seconds',
+    'How long it takes lately, in the middle: a flush of the log, a flush of the WAL of PostgreSQL (database), the answer of a quorum (quorum; on the leader, and where it asks for that)',
+    'kind',
+    () => {
+      const { logMs = null, databaseMs = null, quorumMs = null } = replica().pace ?? {};
+      const all = { log: logMs, database: databaseMs, quorum: quorumMs };
+      return Object.entries(all).flatMap(([kind, ms]) => (ms === null ? [] : [[kind, ms / 1000] as const]));
+    },
+  );
+
   const ofPeers = (name: string, help: string, read: (peer: PeerLag) => number | null): void =>
     gauges(name, help, 'member', () => withValue(replica().peers, read));
   ofPeers(

@@ -63,6 +63,18 @@ export interface Accepted extends MessageBase {
 export interface LeaderNote {
   /** Clients are served at the leader: it takes them in, and its database answers. */
   readonly serves: boolean;
+  /** Others are to measure how far they are from each other: the leader is far from its quorum. */
+  readonly asksLinks?: true;
+}
+
+/**
+ * How fast a replica would commit if it led. Medians in milliseconds; null: not known. `logMs`: a flush of its log. `databaseMs`: a flush of its PostgreSQL's WAL. `quorumMs`: until so many voters have
+ * answered it as it needs beside itself.
+ */
+export interface Pace {
+  readonly logMs: number | null;
+  readonly databaseMs: number | null;
+  readonly quorumMs: number | null;
 }
 
 /** Keeps the lease and carries the commit point when there is nothing to propose. `note`: absent within a core, and from replicas that do not write it. */
@@ -76,12 +88,14 @@ export interface Heartbeat extends MessageBase {
   readonly note?: LeaderNote;
 }
 
+/** `pace`: of the sender, from its shell to that of the leader. Absent within a core, and from replicas that do not write it. */
 export interface HeartbeatAck extends MessageBase {
   readonly kind: 'HeartbeatAck';
   readonly sentAtMs: number;
   readonly commitPoint: Slot;
   /** The sender's application pointer as far as its PostgreSQL has made it durable. */
   readonly durableApplicationPointer: Slot;
+  readonly pace?: Pace;
 }
 
 /** The leader of `ballot` leads no more, and answers nothing under it: whoever gave it its word need not keep that any longer. `successor` stands at once. */

@@ -25,7 +25,7 @@ import type { CoreConfig, Effect, Input } from '../../multipaxos/types/effects.t
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { CoreLeaseEvent, TracedLease } from '../../multipaxos/types/lease-trace.ts';
 import type { Configuration } from '../../multipaxos/types/members.ts';
-import type { LeaderNote, Message } from '../../multipaxos/types/messages.ts';
+import type { LeaderNote, Message, Pace } from '../../multipaxos/types/messages.ts';
 import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { LogRecord } from '../../multipaxos/types/records.ts';
 import type { CoreSnapshot, TraceLevel, CoreTraceEvent } from '../../multipaxos/types/trace.ts';
@@ -77,6 +77,10 @@ export interface CoreListener {
   leaderNote(): LeaderNote | null;
   /** What came with a heartbeat of `ballot`'s leader. */
   leaderNoted(ballot: Ballot, note: LeaderNote): void;
+  /** What goes with this replica's answers to heartbeats; null: nothing. */
+  pace(): Pace | null;
+  /** Another member has answered a heartbeat of this replica after so long, and what came with that; null: nothing. */
+  answered(from: ReplicaId, tookMs: number, pace: Pace | null): void;
   /** `null` when the log can be written again. */
   logTrouble(error: LogStoreError | null): void;
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
@@ -133,6 +137,8 @@ export class CoreHost {
   private stepping = false;
   private waiting: { seq: number; records: readonly LogRecord[] }[] = [];
   private waitingBytes = 0;
+  /** Since when the log is being written to; null: it is not. */
+  private writingSinceMs: number | null = null;
   private writing = false;
   private troubled = false;
   /** What the core lets go of, while a log that is full is purged again and again. */
@@ -230,6 +236,11 @@ export class CoreHost {
     return this.writing;
   }
 
+  /** For how long what is given to the log has not become durable; null: nothing is. */
+  get writingForMs(): number | null {
+    return this.writingSinceMs === null ? null : this.options.timers.nowMs() - this.writingSinceMs;
+  }
+
   input(input: InputWithoutTime): void {
     if (this.stopped || this.listener === null) return;
     this.inputs.push({ ...input, nowMs: this.options.timers.nowMs() });
@@ -246,7 +257,7 @@ export class CoreHost {
   }
 
   private receive(from: ReplicaId, received: Message): void {
-    const message = this.withoutNote(from, received);
+    const message = this.withoutPace(from, this.withoutNote(from, received));
     const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
     if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
     if (message.kind === 'Accepted') this.sending.accepted(from, message.lastSlot);
@@ -263,8 +274,20 @@ export class CoreHost {
     return heartbeat;
   }
 
+  private withoutPace(from: ReplicaId, message: Message): Message {
+    if (message.kind !== 'HeartbeatAck') return message;
+    const { pace, ...ack } = message;
+    if (message.ballot.replica === this.options.config.id)
+      this.listener?.answered(from, this.options.timers.nowMs() - message.sentAtMs, pace ?? null);
+    return pace === undefined ? message : ack;
+  }
+
   /** One object for all peers stays one: it is encoded once. */
   private withNote(message: Message): Message {
+    if (message.kind === 'HeartbeatAck') {
+      const pace = this.listener?.pace() ?? null;
+      return pace === null ? message : { ...message, pace };
+    }
     if (message.kind !== 'Heartbeat') return message;
     if (this.noted?.plain === message) return this.noted.sent;
     const note = this.listener?.leaderNote() ?? null;
@@ -366,7 +389,9 @@ export class CoreHost {
       this.waiting = [];
       const records = group.flatMap((item) => item.records);
       const sinceMs = this.options.timers.nowMs();
+      this.writingSinceMs = sinceMs;
       if (!(await this.append(records))) break;
+      this.writingSinceMs = null;
       const tookMs = this.options.timers.nowMs() - sinceMs;
       this.waitingBytes -= payloadBytes(records);
       this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });

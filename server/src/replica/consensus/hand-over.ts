@@ -58,6 +58,8 @@ export interface HandOverWishes {
   readonly transactionMs: number;
   /** How long another leader is waited for, once this one has resigned. Default: longer than an election takes that begins with a time-out. */
   readonly electedMs?: number;
+  /** How long others have to say that they are ready. Default: enough for links that are not slow. */
+  readonly answerMs?: number;
 }
 
 export type HandOverOutcome =
@@ -66,7 +68,7 @@ export type HandOverOutcome =
   | { readonly code: 'busy' | 'noSuccessor' | 'timedOut'; readonly reason: string };
 
 /** Whoever is ready says so within this time. */
-const answerMs = 300;
+const answerMsDefault = 300;
 /** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. */
 const settleMs = 1500;
 /** The readiest has so long to hear of all that is chosen before the others who are ready may lead as well. */
@@ -82,6 +84,7 @@ export class HandOver {
   private readonly options: HandOverOptions;
   private underWay = false;
   private asked = 0;
+  private answerMs = answerMsDefault;
   private answers = new Map<ReplicaId, LeadAnswer>();
   private said: HandOverCode | null = null;
 
@@ -110,10 +113,12 @@ export class HandOver {
     to,
     transactionMs,
     electedMs = electedMsDefault,
+    answerMs = answerMsDefault,
   }: HandOverWishes): Promise<HandOverOutcome> {
     const { service, timers, logger } = this.options;
     const ballot = service.servedUnder;
     if (ballot === null) return { code: 'notLeader' };
+    this.answerMs = answerMs;
     const found = await this.findSuccessors(to);
     if ('reason' in found) return { code: 'noSuccessor', reason: found.reason };
     if (service.servedUnder !== ballot) return { code: 'notLeader' };
@@ -229,7 +234,7 @@ export class HandOver {
     this.answers = new Map();
     for (const name of asked)
       transport.sendControl(replicaOf(name), { kind: 'LeadQuestion', run, number: this.asked });
-    const untilMs = timers.nowMs() + answerMs;
+    const untilMs = timers.nowMs() + this.answerMs;
     while (this.answers.size < asked.length && timers.nowMs() < untilMs) await pause(timers, retryMs);
     const ready = asked
       .filter((name) => this.whyNot(name) === null)
@@ -240,7 +245,7 @@ export class HandOver {
 
   private whyNot(name: ReplicaId): string | null {
     const answer = this.answers.get(replicaOf(name));
-    if (answer === undefined) return `did not answer within ${answerMs} ms`;
+    if (answer === undefined) return `did not answer within ${this.answerMs} ms`;
     if (answer.reason !== '') return `is not ready: ${answer.reason}`;
     const lag = this.options.commitPoint() - answer.applied;
     return lag <= this.options.lagSlotsMax ? null : `has ${lag} slots to replay`;

@@ -48,6 +48,8 @@ const listener: CoreListener = {
   logIdle: nothing,
   leaderNote: () => null,
   leaderNoted: nothing,
+  pace: () => null,
+  answered: nothing,
   logTrouble: nothing,
   purgedByPeer: nothing,
   purged: nothing,

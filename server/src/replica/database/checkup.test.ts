@@ -11,7 +11,9 @@ function setUp() {
     ended: 50,
     away: false,
     late: false,
+    flushes: { count: 10, ms: 20 },
   };
+  const flushed: (number | null)[] = [];
   const damage: string[] = [];
   /** Ends a checkup that is under way. */
   const answers: (() => void)[] = [];
@@ -19,8 +21,8 @@ function setUp() {
   const checkups = new Checkups({
     server: {
       checkup: (): Promise<Checkup> => {
-        const { damagedPages, nextXid, ended } = world;
-        const checkup = { damagedPages, nextXid, ended };
+        const { damagedPages, nextXid, ended, flushes } = world;
+        const checkup = { damagedPages, nextXid, ended, flushes };
         if (world.late) return new Promise((resolve) => answers.push(() => resolve(checkup)));
         return world.away ? Promise.reject(new Error('away')) : Promise.resolve(checkup);
       },
@@ -29,6 +31,7 @@ function setUp() {
     leads: () => world.leads,
     onDamage: (reason) => damage.push(reason),
     onAnswered: () => undefined,
+    onFlushed: (ms) => flushed.push(ms),
     timers: {
       every: (_ms, work) => {
         tick = work;
@@ -43,7 +46,7 @@ function setUp() {
     tick();
     await turn();
   };
-  return { checkups, damage, answers, look };
+  return { checkups, damage, answers, flushed, look };
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -81,6 +84,17 @@ describe('checkups', () => {
     checkups.renew();
     await look();
     expect(damage).toHaveLength(1);
+  });
+
+  it('tell how long a flush of the WAL took since the last look of the same PostgreSQL', async () => {
+    const { checkups, flushed, look } = setUp();
+    await look();
+    await look({ flushes: { count: 12, ms: 4020 } });
+    await look();
+    checkups.renew();
+    await look({ flushes: { count: 1, ms: 1 } });
+    await look({ flushes: { count: 2, ms: 4 } });
+    expect(flushed).toEqual([2000, null, 3]);
   });
 
   it('take nothing from an answer of an earlier PostgreSQL that comes late', async () => {

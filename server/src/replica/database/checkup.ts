@@ -1,5 +1,5 @@
 /**
- * Looks now and then at what PostgreSQL counts: pages that it found damaged, and the transactions of clients.
+ * Looks now and then at what PostgreSQL counts: pages that it found damaged, the transactions of clients, and flushes of its WAL.
  *
  * Responsible for: telling damage that anybody met, once in the life of a database, and the counters of the status. No client can change these numbers, whatever errors its functions raise.
  */
@@ -12,6 +12,8 @@ export interface CheckupsOptions {
   readonly leads: () => boolean;
   readonly onDamage: (reason: string) => void;
   readonly onAnswered: () => void;
+  /** How long a flush of the WAL took on average since the last look; null: there was none. */
+  readonly onFlushed: (ms: number | null) => void;
   readonly timers: Pick<Timers, 'every'>;
   readonly everyMs: number;
 }
@@ -65,11 +67,13 @@ export class Checkups {
   }
 
   private take(checkup: Checkup): void {
-    const { leads, onDamage } = this.options;
+    const { leads, onDamage, onFlushed } = this.options;
     const { first, last } = this;
     this.first ??= checkup;
     this.last = checkup;
     if (first === null || last === null) return;
+    const flushes = checkup.flushes.count - last.flushes.count;
+    onFlushed(flushes > 0 ? Math.max(0, checkup.flushes.ms - last.flushes.ms) / flushes : null);
     const damaged = checkup.damagedPages - first.damagedPages;
     if (damaged > 0 && last.damagedPages === first.damagedPages) {
       onDamage(`PostgreSQL has met ${damaged === 1 ? 'a page' : `${damaged} pages`} with a wrong checksum`);

@@ -168,6 +168,13 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
 
   leaderNoted(): void {}
 
+  /** Leadership does not move for a slow disk where statements travel. */
+  pace(): null {
+    return null;
+  }
+
+  answered(): void {}
+
   private tellRoom(): void {
     if (this.standingAt.serving) this.listener?.room();
   }

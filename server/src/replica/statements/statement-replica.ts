@@ -176,6 +176,7 @@ export class StatementReplica implements ProtocolListener {
       lostMajority: membership.lostMajority(),
       damage: null,
       disbelief: null,
+      slowness: null,
       recovery: tracker.current(),
       databaseUp: database.isUp,
       replayPaused: null,
@@ -210,6 +211,8 @@ export class StatementReplica implements ProtocolListener {
     return {
       ...this.parts.protocol.measures(),
       handOvers: noHandOvers,
+      slowHandOvers: noHandOvers,
+      pace: null,
       standby: null,
       choiceWaitMs: 0,
       groupIntervalMs: null,

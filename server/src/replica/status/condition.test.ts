@@ -23,6 +23,7 @@ const calm: Facts = {
   damage: null,
   lostMajority: null,
   disbelief: null,
+  slowness: null,
   recovery: null,
   databaseUp: true,
   replayPaused: null,

@@ -16,6 +16,8 @@ export interface Facts {
   readonly damage: string | null;
   /** Members that a leader hears no more. */
   readonly disbelief: string | null;
+  /** Its disk, or its links to a quorum. */
+  readonly slowness: string | null;
   readonly recovery: RecoveryProgress | null;
   readonly databaseUp: boolean;
   readonly replayPaused: string | null;
@@ -58,9 +60,11 @@ export function conditionOf(facts: Facts): Condition {
     return { state: 'noLeader', message: facts.lostMajority };
   if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
   if (facts.replayPaused !== null) return { state: 'recovering', message: facts.replayPaused };
-  if (facts.service === 'here') return { state: 'serving', message: facts.damage ?? facts.disbelief };
+  if (facts.service === 'here')
+    return { state: 'serving', message: facts.damage ?? facts.disbelief ?? facts.slowness };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');
-  if (facts.service === 'at') return facts.leaderServes ? quiet('serving') : leaderServesNobody;
+  if (facts.service === 'at')
+    return facts.leaderServes ? { state: 'serving', message: facts.slowness } : leaderServesNobody;
   return quiet('noLeader');
 }
 

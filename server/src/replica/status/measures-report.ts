@@ -6,12 +6,14 @@ import type { CoreHost } from '../consensus/core-host.ts';
 import type { GroupInterval } from '../consensus/group-interval.ts';
 import type { HandOver } from '../consensus/hand-over.ts';
 import type { LeadershipState } from '../consensus/leadership-state.ts';
+import type { PaceWatch } from '../pace/pace-watch.ts';
 import type { DatabaseStatus } from './status-report.ts';
 
 export interface MeasuredParts {
   readonly core: Pick<CoreHost, 'commitPoint' | 'peers' | 'chosenBytes'>;
   readonly leadership: Pick<LeadershipState, 'elections' | 'role'>;
   readonly handOver: Pick<HandOver, 'ends'>;
+  readonly pace: Pick<PaceWatch, 'ends' | 'report'>;
   readonly groupInterval: Pick<GroupInterval, 'ms'> | null;
   readonly database: () => DatabaseStatus;
   readonly timers: { nowMs(): number };
@@ -21,6 +23,7 @@ export function measuresOf({
   core,
   leadership,
   handOver,
+  pace,
   groupInterval,
   database,
   timers,
@@ -32,6 +35,8 @@ export function measuresOf({
   return {
     elections: leadership.elections.counts,
     handOvers: handOver.ends,
+    slowHandOvers: pace.ends,
+    pace: pace.report,
     peers: peersOf(core),
     standby: standbyLag,
     choiceWaitMs: waits ? Math.max(0, timers.nowMs() - oldestProposedAtMs) : 0,

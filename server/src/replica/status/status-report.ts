@@ -1,6 +1,13 @@
 /** A replica's status as the API shows it, read off its parts. Changes nothing. */
 import type { StandbyLag } from '../../api/measures.ts';
-import type { ArchiveReport, LinkFault, ProtocolStatus, ReplicaStatus, WalStatus } from '../../api/status.ts';
+import type {
+  ArchiveReport,
+  LinkFault,
+  PaceReport,
+  ProtocolStatus,
+  ReplicaStatus,
+  WalStatus,
+} from '../../api/status.ts';
 import type { ReplicaConfig } from '../../config/replica-config.ts';
 import { incarnationOf, replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
@@ -44,6 +51,7 @@ export interface StatusParts {
   readonly protocol: ProtocolStatus;
   readonly leader: ReplicaId | null;
   readonly condition: Condition;
+  readonly slowness?: PaceReport | null;
   readonly clients: number;
 }
 
@@ -81,6 +89,7 @@ export function statusOf(parts: StatusParts): ReplicaStatus {
     // Told where they are made.
     backup: null,
     clients: parts.clients,
+    pace: parts.slowness ?? null,
     log: { bytes, segments, purgedTo },
     peers: membership.others().map((id) => ({
       id,

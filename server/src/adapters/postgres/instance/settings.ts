@@ -75,6 +75,8 @@ function baseSettings({ connectionsMax }: SettingsOptions): Record<string, strin
     default_text_search_config: 'pg_catalog.english',
     log_parameter_max_length: '0',
     wal_retrieve_retry_interval: '100ms',
+    // How long flushes take is told to the leader (checkup of database-server.ts).
+    track_wal_io_timing: 'on',
   };
 }
 

@@ -39,6 +39,8 @@ export class SimulatedDisk {
   nextWriteError: string | null = null;
   /** How much longer it takes for everything. */
   slowness = 1;
+  /** So much longer it takes besides. */
+  delayMs = 0;
   /** It says that a write is flushed when the cache has it. No disk may do that. */
   lies = false;
   /** Somebody looks on from outside the world: what is read now takes no time, and leaves nothing to chance. */
@@ -67,9 +69,9 @@ export class SimulatedDisk {
   }
 
   private pause(timers: Timers): Promise<void> {
-    const { random, slowness } = this;
+    const { random, slowness, delayMs } = this;
     const ms = random.chance(0.01) ? random.next() * 40 : 0.2 + random.next() * 0.8;
-    return new Promise((resolve) => timers.after(ms * slowness, resolve));
+    return new Promise((resolve) => timers.after(ms * slowness + delayMs, resolve));
   }
 
   private directory(takesTime: () => Promise<void>): SegmentDirectory {

@@ -22,6 +22,8 @@ const measured: Measures = {
   replica: {
     elections: { ...noElections, started: 3, won: 2, lost: { ...noElections.lost, timedOut: 1 } },
     handOvers: { ...noHandOvers, done: 1 },
+    slowHandOvers: { ...noHandOvers, done: 1 },
+    pace: { logMs: 2001, databaseMs: 1.5, quorumMs: null, slow: true },
     peers: [
       {
         member: 'r2' as ReplicaId,

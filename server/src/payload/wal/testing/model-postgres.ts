@@ -71,6 +71,10 @@ export class ModelPostgres {
   endedWaits = 0;
   /** How much longer a standby takes for everything. */
   slowness = 1;
+  /** So much longer a flush of WAL takes, of a standby too. */
+  flushDelayMs = 0;
+  /** Of WAL, since it was made. */
+  readonly flushes = { count: 0, ms: 0 };
   /** The most that it takes to read some pages for whoever copies them. */
   copyMomentMs = 4;
   /** The most that some sessions take from the end of their wait until others see what they have committed. */
@@ -101,6 +105,13 @@ export class ModelPostgres {
   readonly latencyMs = (): number => {
     return this.random.chance(0.02) ? this.random.next() * 20 : 0.05 + this.random.next() * 0.5;
   };
+
+  private flushMs(ms: number): number {
+    const tookMs = ms + this.flushDelayMs;
+    this.flushes.count += 1;
+    this.flushes.ms += tookMs;
+    return tookMs;
+  }
 
   onExit(listener: (reason: string, damage: string | null) => void): () => void {
     this.exitListeners.push(listener);
@@ -152,7 +163,17 @@ export class ModelPostgres {
     try {
       const parts = { disk, buffers: run.buffers, feed: run.feed, timers: run.process };
       const { trouble: onTrouble, keeps } = this;
-      run.standby = new ModelStandby({ ...parts, there, random, latencyMs, workMs, keeps, onTrouble });
+      const flushMs = (): number => this.flushMs(workMs());
+      run.standby = new ModelStandby({
+        ...parts,
+        there,
+        random,
+        latencyMs,
+        workMs,
+        flushMs,
+        keeps,
+        onTrouble,
+      });
     } catch (error) {
       this.die(null);
       throw new LaunchFailure('launchFailed', error instanceof Error ? error.message : String(error));
@@ -190,7 +211,7 @@ export class ModelPostgres {
 
   private writerOf(run: ModelRun, place: ConstructorParameters<typeof ModelWriter>[0]['place']): ModelWriter {
     const syncMs = (): number =>
-      this.random.chance(0.02) ? this.random.next() * 30 : 0.1 + this.random.next();
+      this.flushMs(this.random.chance(0.02) ? this.random.next() * 30 : 0.1 + this.random.next());
     return new ModelWriter(
       { wal: this.disk.wal, buffers: run.buffers, place },
       { timers: run.process, syncMs },

@@ -283,7 +283,8 @@ export class ModelServer implements DatabaseServer {
   checkup(): Promise<Checkup> {
     return this.ask(({ standby, buffers }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
-      return { damagedPages: 0, ended: buffers.endedTransactions, nextXid: buffers.nextXid };
+      const flushes = { ...this.postgres.flushes };
+      return { damagedPages: 0, ended: buffers.endedTransactions, nextXid: buffers.nextXid, flushes };
     });
   }
 

@@ -25,8 +25,10 @@ export interface StandbyOptions {
   readonly there: Timers;
   readonly random: Random;
   readonly latencyMs: () => number;
-  /** How long it takes to write, or to replay, what one message has brought. */
+  /** How long it takes to replay what one message has brought. */
   readonly workMs: () => number;
+  /** How long it takes to write that durably. */
+  readonly flushMs: () => number;
   /** Null: all WAL. */
   readonly keeps: Retention | null;
   /** Something that must not be. */
@@ -66,13 +68,13 @@ export class ModelStandby {
 
   /** @throws Error if the directory's timelines lead elsewhere than what is in it */
   constructor(options: StandbyOptions) {
-    const { disk, buffers, timers, there, random, latencyMs, workMs } = options;
+    const { disk, buffers, timers, there, random, latencyMs, flushMs } = options;
     const { control, wal } = disk;
     if (control === null) throw new Error('there is no control file');
     this.options = options;
     this.buffers = buffers;
     this.toFeed = new Wire(there, latencyMs);
-    this.toDisk = new Wire(timers, workMs);
+    this.toDisk = new Wire(timers, flushMs);
     this.target = wal.newestTimeline(control.timeline);
     this.history = wal.historyOf(this.target);
     this.timeline = control.redoTimeline;
