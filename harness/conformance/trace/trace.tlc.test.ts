@@ -10,7 +10,7 @@ import { ACTIONS } from './trace-command.ts';
 const recorded = await recordGroup(32, 'losses');
 const events = recorded.filter((event) => event.layer === 'consensus');
 /** In which every action occurs. */
-const whole = await recordGroup(41, 'losses');
+const whole = await recordGroup(71, 'losses');
 /** Of many processes that are killed. */
 const killing = await recordGroup(48, 'losses');
 
