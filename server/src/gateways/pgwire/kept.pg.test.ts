@@ -16,6 +16,8 @@ import {
   run,
   settled,
   sleeping,
+  holdCommits,
+  waitingCommits,
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -275,10 +277,16 @@ describe('a client of a leader that hands over', () => {
     await next.listener.close();
   });
 
-  async function handOver(): Promise<void> {
+  /** PostgreSQL was asked what the sessions have, and they were left. */
+  async function areLeft(): Promise<void> {
+    const open = "SELECT FROM pg_stat_activity WHERE usename = 'open'";
+    await expect.poll(async () => (await pg.superuser.query(open)).rowCount).toBe(0);
+  }
+
+  async function handOver(port = next.connection.port): Promise<void> {
     leader.service.setService({ kind: 'nowhere', reason: 'it hands over', drains: 1 });
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    leader.service.setService(leaderAt(next.connection.port, 'r9'));
+    await areLeft();
+    leader.service.setService(leaderAt(port, 'r9'));
   }
 
   it('goes on with the next one, and has what it had', async () => {
@@ -324,10 +332,24 @@ describe('a client of a leader that hands over', () => {
     leader.service.setService({ kind: 'nowhere', reason: 'it hands over', drains: 1 });
     await direct.query('INSERT INTO t VALUES (2)');
     await direct.query('COMMIT');
-    // It is asked what its session has.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await areLeft();
     leader.service.setService(leaderAt(next.connection.port, 'r9'));
     expect((await direct.query('SELECT count(*)::int AS n FROM t')).rows).toEqual([{ n: 2 }]);
+  });
+
+  it('hears that an outcome is unknown if it has spoken of what acts elsewhere', async () => {
+    const way = await startRelay(next.connection.port);
+    await direct.query('SET barista.effects_elsewhere = on');
+    await handOver(way.port);
+    await direct.query('SELECT 1');
+    leader.service.outcome = 'notCommitted';
+    const letCommitsGo = await holdCommits(pg);
+    const told = codeOf(direct.query('INSERT INTO t VALUES (1)'));
+    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    way.cut();
+    await letCommitsGo();
+    expect(await told).toBe('08007');
+    way.close();
   });
 
   it('ends with words if its settings cannot be known', async () => {

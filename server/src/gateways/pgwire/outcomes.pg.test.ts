@@ -104,6 +104,16 @@ describe('when leadership ends', () => {
     expect(gateway.service.asked).toMatchObject([{ leadership: { round: 1, replica: 'test' } }]);
   });
 
+  it('nothing is said of the COMMIT of a client that has spoken of what acts elsewhere', async () => {
+    gateway.service.outcome = 'notCommitted';
+    await ask(wire, q('SET barista.effects_elsewhere = on'));
+    await ask(wire, q(`BEGIN; ${insert}`));
+    await commitThatWaits(q('COMMIT'));
+    await transactionIsKnown();
+    gateway.service.setService(elsewhere);
+    expect(await lastWords(wire)).toEqual([fatal('08007')]);
+  });
+
   it.each([
     ['committed', [fatal('RQ001')]],
     ['notCommitted', [fatal('40001')]],

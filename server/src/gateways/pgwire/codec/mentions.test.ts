@@ -8,31 +8,60 @@ function startup(...parameters: (readonly [string, string])[]): StartupMessage {
 
 describe('a mention', () => {
   it.each([
-    ['SET synchronous_commit = off', { commit: true, lasting: false, request: false }],
+    ['SET synchronous_commit = off', { commit: true, lasting: false, request: false, elsewhere: false }],
     [
       "select set_config('SYNCHRONOUS_commit', 'off', true)",
-      { commit: true, lasting: false, request: false },
+      { commit: true, lasting: false, request: false, elsewhere: false },
     ],
-    ['ALTER ROLE me SET synchronous_commit = off', { commit: true, lasting: true, request: false }],
+    [
+      'ALTER ROLE me SET synchronous_commit = off',
+      { commit: true, lasting: true, request: false, elsewhere: false },
+    ],
     [
       'create or replace view v as select synchronous_commit',
-      { commit: true, lasting: true, request: false },
+      { commit: true, lasting: true, request: false, elsewhere: false },
     ],
-    ["CREATE  SUBSCRIPTION s CONNECTION '' PUBLICATION p", { commit: true, lasting: true, request: false }],
-    ['SET created = synchronous_commit', { commit: true, lasting: false, request: false }],
-    ["SET barista.request_id = 'x'", { commit: false, lasting: false, request: true }],
-    ['SET "barista" . "request_id" = 1', { commit: false, lasting: false, request: true }],
-    ["SET barista/**/.request_id = 'x'", { commit: false, lasting: false, request: true }],
-    ['SET barista . -- id\n "request_id" = \'x\'', { commit: false, lasting: false, request: true }],
-    ["SET barista./* a /* b */ c */request_id = 'x'", { commit: false, lasting: false, request: true }],
+    [
+      "CREATE  SUBSCRIPTION s CONNECTION '' PUBLICATION p",
+      { commit: true, lasting: true, request: false, elsewhere: false },
+    ],
+    ['SET created = synchronous_commit', { commit: true, lasting: false, request: false, elsewhere: false }],
+    ["SET barista.request_id = 'x'", { commit: false, lasting: false, request: true, elsewhere: false }],
+    ['SET "barista" . "request_id" = 1', { commit: false, lasting: false, request: true, elsewhere: false }],
+    ["SET barista/**/.request_id = 'x'", { commit: false, lasting: false, request: true, elsewhere: false }],
+    [
+      'SET barista . -- id\n "request_id" = \'x\'',
+      { commit: false, lasting: false, request: true, elsewhere: false },
+    ],
+    [
+      "SET barista./* a /* b */ c */request_id = 'x'",
+      { commit: false, lasting: false, request: true, elsewhere: false },
+    ],
     [
       "CREATE /* a */ SUBSCRIPTION s CONNECTION '' PUBLICATION p",
-      { commit: true, lasting: true, request: false },
+      { commit: true, lasting: true, request: false, elsewhere: false },
     ],
-    ["SELECT pg_barista.request_committed('x')", { commit: false, lasting: false, request: true }],
-    ['barista.request_id synchronous_commit', { commit: true, lasting: false, request: true }],
+    [
+      "SELECT pg_barista.request_committed('x')",
+      { commit: false, lasting: false, request: true, elsewhere: false },
+    ],
+    [
+      'barista.request_id synchronous_commit',
+      { commit: true, lasting: false, request: true, elsewhere: false },
+    ],
   ])('is found: %s', (text, mention) => {
     expect(mentionIn(text)).toEqual(mention);
+  });
+
+  it.each([
+    'set barista.effects_elsewhere = on',
+    "SELECT dblink('', 'SELECT 1')",
+    'CREATE /* a */ EXTENSION citus',
+    'create server other foreign data wrapper postgres_fdw',
+    'IMPORT FOREIGN SCHEMA s FROM SERVER other INTO public',
+  ])('of what acts elsewhere is found: %s', (text) => {
+    const expected = { commit: false, lasting: false, request: false, elsewhere: true };
+    expect(mentionIn(text)).toEqual(expected);
   });
 
   it.each([
@@ -43,6 +72,8 @@ describe('a mention', () => {
     'ALTER TABLE t ADD a int',
     'SELECT * FROM subscription',
     'barista.x',
+    'ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES s',
+    'CREATE TABLE extension (server int)',
     'barista /* .request_id',
     'create /* subscription',
     "CREATE TABLE barista; -- request_id\nSELECT '.request_id'",
@@ -56,7 +87,7 @@ describe('a mention', () => {
       const search = new PieceSearch();
       const before = search.look(text.slice(0, cut));
       const after = search.look(text.slice(cut));
-      expect(after).toEqual({ commit: true, lasting: true, request: true });
+      expect(after).toEqual({ commit: true, lasting: true, request: true, elsewhere: false });
       expect(before?.commit ?? false).toBe(text.slice(0, cut).includes('synchronous_commit'));
       expect(before?.lasting).toBe(before?.commit);
     }

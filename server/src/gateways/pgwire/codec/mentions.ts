@@ -1,5 +1,5 @@
 /**
- * Looks whether a client mentions one of the two settings that concern the gateway, `synchronous_commit` and `barista.request_id`.
+ * Looks whether a client mentions one of the two settings that concern the gateway, `synchronous_commit` and `barista.request_id`, or what acts in other databases.
  *
  * Pure. Searches the text of messages, whatever its meaning: a mention in a comment counts, too. A name that is put together only inside PostgreSQL
  * (`'synchronous_' || 'commit'`) is not found.
@@ -13,10 +13,13 @@ export interface Mention {
   readonly lasting: boolean;
   /** `barista.request_id`, or the function that tells about named requests, `pg_barista.request_committed`. */
   readonly request: boolean;
+  /** What acts in another database, or makes something that can, or `barista.effects_elsewhere`. */
+  readonly elsewhere: boolean;
 }
 
 /** Only what has one of these is looked at closely. A subscription's workers do not wait unless it says that they do. */
-const either = /synchronous_commit|subscription|barista/i;
+const either = /synchronous_commit|subscription|barista|dblink|postgres_fdw|extension|server|foreign/i;
+const madeForElsewhere = ['extension', 'server', 'foreign'];
 /** ALTER ROLE ... SET and the like, or the definition of something that sets it whenever it is used: a function, a view, a default. */
 const definition = /\b(?:alter|create)\b/i;
 
@@ -27,7 +30,7 @@ const tailChars = 256;
 
 /** `text`: that of one message, or of several in which only the mention itself is looked for. */
 export function mentions(text: string): boolean {
-  return either.test(text) && (mentionsCommit(text) || mentionsRequest(text));
+  return either.test(text) && (mentionsCommit(text) || mentionsRequest(text) || mentionsElsewhere(text));
 }
 
 /** In one whole message. */
@@ -35,8 +38,9 @@ export function mentionIn(text: string): Mention | null {
   if (!either.test(text)) return null;
   const commit = mentionsCommit(text);
   const request = mentionsRequest(text);
-  if (!commit && !request) return null;
-  return { commit, lasting: commit && definition.test(text), request };
+  const elsewhere = mentionsElsewhere(text);
+  if (!commit && !request && !elsewhere) return null;
+  return { commit, lasting: commit && definition.test(text), request, elsewhere };
 }
 
 function mentionsCommit(text: string): boolean {
@@ -45,6 +49,14 @@ function mentionsCommit(text: string): boolean {
 
 function mentionsRequest(text: string): boolean {
   return isFollowed(text, /barista/gi, ['.', 'request_']);
+}
+
+function mentionsElsewhere(text: string): boolean {
+  return (
+    /effects_elsewhere|dblink|postgres_fdw/i.test(text) ||
+    madeForElsewhere.some((word) => isFollowed(text, /create/gi, [word])) ||
+    isFollowed(text, /import/gi, ['foreign'])
+  );
 }
 
 /** Somewhere these follow, with nothing but blanks, quotes and comments between them. Where there is very much of that, they count as found. */
@@ -92,7 +104,12 @@ function gapEnd(text: string, from: number, charsMax: number): number {
 
 export function bothMentions(a: Mention | null, b: Mention | null): Mention | null {
   if (a === null || b === null) return a ?? b;
-  return { commit: a.commit || b.commit, lasting: a.lasting || b.lasting, request: a.request || b.request };
+  return {
+    commit: a.commit || b.commit,
+    lasting: a.lasting || b.lasting,
+    request: a.request || b.request,
+    elsewhere: a.elsewhere || b.elsewhere,
+  };
 }
 
 /** In one message that comes in pieces. */

@@ -19,6 +19,7 @@ const left: LeftSession = {
   snapshot: emptySnapshot,
   statements: [],
   settingNames: [],
+  spokeOfElsewhere: false,
   defaults: null,
   upstream: duplexPair()[0],
 };

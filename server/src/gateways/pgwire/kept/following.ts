@@ -117,13 +117,22 @@ export class Following implements UpstreamListener {
       rollBack: () => options.send(send.query('ROLLBACK')),
       cancelledBehind: (error) => this.cancelledBehind(error),
     });
-    this.state.usesNames = mentionInStartup(startup)?.request === true;
+    this.state.onMention(mentionInStartup(startup));
     this.reader = new UpstreamReader(limits.frameBytesMax, this);
     this.tracker.startedUp();
   }
 
   /** A session of this replica's own, which it has left. */
-  adopt({ key, parameters, snapshot, statements, settingNames, defaults }: LeftSession): void {
+  adopt({
+    key,
+    parameters,
+    snapshot,
+    statements,
+    settingNames,
+    defaults,
+    spokeOfElsewhere,
+  }: LeftSession): void {
+    if (spokeOfElsewhere) this.state.actsElsewhere();
     this.defaults = defaults;
     this.tracker.told(1, 'I');
     this.key = key;

@@ -236,9 +236,8 @@ export class KeptClient {
 
   private async ask(doubt: Doubt): Promise<RequestOutcome> {
     const { service, startup, limits } = this.options;
-    const outcome = await askOutcome(service, doubt, sessionPlace(startup), limits.outcomeWaitMs);
-    const isInDoubt = outcome.code === 'notCommitted' && this.following.spokeOfElsewhere;
-    return isInDoubt ? { code: 'unknown' } : outcome;
+    const place = { ...sessionPlace(startup), spokeOfElsewhere: this.following.spokeOfElsewhere };
+    return askOutcome(service, doubt, place, limits.outcomeWaitMs);
   }
 
   /** What the session did elsewhere cannot be known: nothing is done again, and the client hears so. */

@@ -22,6 +22,8 @@ export interface LeftSession {
   readonly statements: readonly (readonly [string, Buffer])[];
   /** Custom settings that it may have. */
   readonly settingNames: Iterable<string>;
+  /** Its client has spoken of what acts elsewhere. */
+  readonly spokeOfElsewhere: boolean;
   /** Those of its login. */
   readonly defaults: LoginDefaults;
   /** The connection to its PostgreSQL. */

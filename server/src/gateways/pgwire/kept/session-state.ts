@@ -8,7 +8,7 @@ import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { BindParameters } from '../../../pgwire/bind-parameters.ts';
 import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
-import { mentionIn } from '../codec/mentions.ts';
+import { type Mention, mentionIn } from '../codec/mentions.ts';
 import { front } from '../../../pgwire/message-types.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import { ParsedStatements, statementsMax } from './parsed-statements.ts';
@@ -26,9 +26,6 @@ import {
 
 /** What acts inside COMMIT: a cursor WITH HOLD, whose query it runs, and what is to be told to others. */
 const commitActs = /\bhold\b|notify/i;
-/** What acts in another database, or makes something that can. */
-const elsewhere =
-  /effects_elsewhere|dblink|postgres_fdw|create\s{1,20}(?:extension|server|foreign)|import\s{1,20}foreign/i;
 
 /** So much of a part is looked at together with the next one: longer than what a look searches for. */
 const tailChars = 512;
@@ -85,6 +82,16 @@ export class SessionState {
     const { lost } = this.snapshot;
     const hidden = this.hasHidden ? ['settings with names of its own'] : [];
     return [...lost, ...hidden, ...(this.isKnown ? [] : ['what it has set last'])];
+  }
+
+  onMention(mention: Mention | null): void {
+    if (mention?.request === true) this.usesNames = true;
+    if (mention?.elsewhere === true) this.actsElsewhere();
+  }
+
+  actsElsewhere(): void {
+    this.spokeOfElsewhere = true;
+    this.commitMayAct = true;
   }
 
   /** A part of a message of the client. `position`: how many ReadyForQuery messages come before its own. */
@@ -146,9 +153,8 @@ export class SessionState {
   }
 
   private look(text: string): void {
-    if (/barista/i.test(text) && mentionIn(text)?.request === true) this.usesNames = true;
-    this.spokeOfElsewhere ||= elsewhere.test(text);
-    this.commitMayAct ||= this.spokeOfElsewhere || commitActs.test(text);
+    this.onMention(mentionIn(text));
+    this.commitMayAct ||= commitActs.test(text);
     const tells = tellsOfState(text);
     if (!tells && !(this.executesTelling && /\bexecute\b/i.test(text))) return;
     this.mayHaveChanged = true;

@@ -48,12 +48,13 @@ export function farewell({ tracker, told, doubt }: Situation, reason: GatewayErr
 export async function askOutcome(
   service: Pick<ClientService, 'outcomeOf' | 'outcomeOfRequest' | 'mayActElsewhere'>,
   doubt: Doubt,
-  session: SessionPlace,
+  { spokeOfElsewhere, ...session }: SessionPlace & { readonly spokeOfElsewhere: boolean },
   waitMs: number,
 ): Promise<RequestOutcome> {
   const outcome = await askHere(service, doubt, waitMs);
   if (outcome.code !== 'notCommitted') return outcome;
   const { leadership } = doubt.kind === 'request' ? doubt : doubt.transaction;
+  if (spokeOfElsewhere) return { code: 'unknown' };
   const isLocal = !(await service.mayActElsewhere(session, leadership, waitMs));
   return isLocal ? outcome : { code: 'unknown' };
 }

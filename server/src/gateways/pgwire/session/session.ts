@@ -98,6 +98,8 @@ export class Session implements Gated {
   private clientEnded = false;
   private doubtTold = false;
   private leadershipTold = false;
+  /** The client has spoken of what acts elsewhere: that nothing is committed here says nothing of it. */
+  private spokeOfElsewhere = false;
   private key: Buffer | null = null;
   private readonly parameters = new Map<string, string>();
   private leaving: LeavingReader | null = null;
@@ -244,6 +246,7 @@ export class Session implements Gated {
   private onMention(mention: Mention | null): void {
     if (mention?.commit === true) this.trust.lose(mention);
     if (mention?.request === true) this.names ??= this.createNames();
+    if (mention?.elsewhere === true) this.spokeOfElsewhere = true;
   }
 
   private createNames(): NamedSession {
@@ -364,7 +367,7 @@ export class Session implements Gated {
     found: Pick<LeftSession, 'snapshot' | 'settingNames' | 'defaults'>,
     onLeft: (session: LeftSession) => void,
   ): void {
-    const { key, parameters, backend, client } = this;
+    const { key, parameters, backend, client, spokeOfElsewhere } = this;
     this.state = 'closed';
     this.draining?.stop();
     for (const [event, listener] of this.clientListeners) client.off(event, listener);
@@ -374,6 +377,7 @@ export class Session implements Gated {
       ...found,
       key,
       parameters,
+      spokeOfElsewhere,
       statements: statementsOf(found.snapshot),
       upstream: backend,
     });
@@ -383,7 +387,8 @@ export class Session implements Gated {
     this.state = 'asking';
     this.closeBackend();
     const { service, startup, limits } = this.options;
-    const outcome = await askOutcome(service, doubt, sessionPlace(startup), limits.outcomeWaitMs);
+    const place = { ...sessionPlace(startup), spokeOfElsewhere: this.spokeOfElsewhere };
+    const outcome = await askOutcome(service, doubt, place, limits.outcomeWaitMs);
     if (this.state !== 'asking') return;
     this.close(wordsAfter({ tracker: this.tracker, told: this.outbox }, outcome, reason));
   }

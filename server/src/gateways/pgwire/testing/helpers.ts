@@ -102,7 +102,7 @@ async function waitsAtCommit(pg: TestPostgres, session: Client, pid: number): Pr
 /** Sessions of clients that wait for the standby. */
 export async function waitingCommits(pg: TestPostgres): Promise<number> {
   const { rows } = await pg.superuser.query<{ n: number }>(
-    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = 'barista'`,
+    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename <> 'postgres'`,
   );
   return rows[0]?.n ?? 0;
 }
