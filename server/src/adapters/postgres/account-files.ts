@@ -4,7 +4,7 @@
  * What breaks out of PostgreSQL has that account, and can put links in place of files and directories at any moment. So each step of a path below a directory of that account is taken by descriptor, and no link is followed
  * (on Linux /proc/self/fd/N/NAME is what openat does); what is opened is a file, not a pipe or a device; what is made belongs to the account at once. Everything else, and every path of a process that is no root, is left to node:fs.
  *
- * The functions are those of node:fs/promises, with the errors of these. Whatever is done with files in a data directory is done by them: architecture/account-files.test.ts. A link within a data directory is damage: none is made there,
+ * The functions are those of node:fs/promises, with the errors of these. Whatever is done with files in a data directory is done by them: scripts/architecture.test.ts. A link within a data directory is damage: none is made there,
  * for tablespaces are not supported.
  */
 import { type BigIntStats, constants, type Dirent, type Stats } from 'node:fs';
