@@ -345,7 +345,7 @@ describe('imports', () => {
 
   it('no test has a limit of its own, which a busy machine would pass', () => {
     // The second: those of Vitest. Playwright's stand behind `waitFor(`.
-    const limit = /^\s{0,4}\}, \d[\d_]{3,}\);|^(?!.*waitFor\().*\btimeout: \d/m;
+    const limit = /^\s{0,4}\},\s+\d[\d_]{3,},?\s*\);|^(?!.*waitFor\().*\btimeout: \d/m;
     expect(testFiles().filter((file) => limit.test(codeOf(file)))).toEqual([]);
   });
 

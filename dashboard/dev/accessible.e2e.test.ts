@@ -70,120 +70,108 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
     ).toEqual([]);
   });
 
-  it.each([1_440, 390])(
-    'in its scenarios, %i pixels wide',
-    async (width) => {
-      const told = (page: Page) =>
-        page.getByTestId('scenario-caption').waitFor({ state: 'attached', timeout: 60_000 });
-      expect(
-        await look(
-          'lab',
+  it.each([1_440, 390])('in its scenarios, %i pixels wide', async (width) => {
+    const told = (page: Page) =>
+      page.getByTestId('scenario-caption').waitFor({ state: 'attached', timeout: 60_000 });
+    expect(
+      await look(
+        'lab',
+        [
+          ['the list', click('scenarios-open')],
+          ['a question', click('scenario-one-way-cut')],
           [
-            ['the list', click('scenarios-open')],
-            ['a question', click('scenario-one-way-cut')],
-            [
-              'a chapter',
-              async (page) => {
-                await click('choice-leads')(page);
-                await click('scenario-begin')(page);
-                await told(page);
-              },
-            ],
-            [
-              'what was said before',
-              async (page) => {
-                await click('scenario-go-on')(page);
-                await page.locator('.scenario-chapters summary').first().click();
-              },
-            ],
-            [
-              'the group made whole',
-              async (page) => {
-                await click('make-whole')(page);
-                // Whoever comes next finds the group as it was.
-                await page.locator('[data-testid="make-whole"][aria-disabled="true"]').waitFor();
-              },
-            ],
+            'a chapter',
+            async (page) => {
+              await click('choice-leads')(page);
+              await click('scenario-begin')(page);
+              await told(page);
+            },
           ],
-          width,
-        ),
-      ).toEqual([]);
-    },
-    120_000,
-  );
+          [
+            'what was said before',
+            async (page) => {
+              await click('scenario-go-on')(page);
+              await page.locator('.scenario-chapters summary').first().click();
+            },
+          ],
+          [
+            'the group made whole',
+            async (page) => {
+              await click('make-whole')(page);
+              // Whoever comes next finds the group as it was.
+              await page.locator('[data-testid="make-whole"][aria-disabled="true"]').waitFor();
+            },
+          ],
+        ],
+        width,
+      ),
+    ).toEqual([]);
+  });
 
   it('in the lab on a phone', async () => {
     expect(await look('lab', [['the stage', async () => undefined]], 390)).toEqual([]);
   });
 
-  it.each([1_440, 390])(
-    'in Compare, %i pixels wide',
-    async (width) => {
-      const harm = (page: Page) => page.getByTestId('finding').waitFor({ timeout: 60_000 });
-      expect(
-        await look(
-          'compare',
-          [
-            ['two worlds', (page) => page.getByTestId('verdict').nth(1).waitFor()],
-            ['without another rule', click('variant-unchosen')],
-            ['a lost write', harm],
-            ['keys', press('?')],
-            ['presenter mode', (page) => press('Escape')(page).then(() => press('p')(page))],
-          ],
-          width,
-        ),
-      ).toEqual([]);
-    },
-    120_000,
-  );
+  it.each([1_440, 390])('in Compare, %i pixels wide', async (width) => {
+    const harm = (page: Page) => page.getByTestId('finding').waitFor({ timeout: 60_000 });
+    expect(
+      await look(
+        'compare',
+        [
+          ['two worlds', (page) => page.getByTestId('verdict').nth(1).waitFor()],
+          ['without another rule', click('variant-unchosen')],
+          ['a lost write', harm],
+          ['keys', press('?')],
+          ['presenter mode', (page) => press('Escape')(page).then(() => press('p')(page))],
+        ],
+        width,
+      ),
+    ).toEqual([]);
+  });
 
-  it.each([1_440, 390])(
-    'in Spec, %i pixels wide',
-    async (width) => {
-      const hand = (hash: string) => async (page: Page) => {
-        await page.goto(`${over.url}/${hash}`);
-        await page.getByTestId('choices').waitFor();
-      };
-      expect(
-        await look(
-          'spec',
+  it.each([1_440, 390])('in Spec, %i pixels wide', async (width) => {
+    const hand = (hash: string) => async (page: Page) => {
+      await page.goto(`${over.url}/${hash}`);
+      await page.getByTestId('choices').waitFor();
+    };
+    expect(
+      await look(
+        'spec',
+        [
+          ['a counterexample', async () => undefined],
+          ['its last step', press('End')],
           [
-            ['a counterexample', async () => undefined],
-            ['its last step', press('End')],
-            [
-              'this run, checked',
-              async (page) => {
-                await click('mode-run')(page);
-                await page.locator('[data-testid="verdict"][data-state="done"]').waitFor({ timeout: 60_000 });
-              },
-            ],
-            [
-              'a run that is refused',
-              async (page) => {
-                await click('check-example')(page);
-                await page.locator('[data-testid="verdict"][data-state="done"]').waitFor({ timeout: 60_000 });
-              },
-            ],
-            ['by hand', (page) => click('mode-hand')(page).then(() => page.getByTestId('choices').waitFor())],
-            [
-              'an invariant broken by hand',
-              hand('#spec?mode=hand&model=BugMultiPaxos-promise-before-fsync&step=18'),
-            ],
-            [
-              'a model that there is not',
-              async (page) => {
-                await page.goto(`${over.url}/#spec?mode=hand&model=MCNone`);
-                await page.getByTestId('unknown-model').waitFor();
-              },
-            ],
-            ['keys', press('?')],
+            'this run, checked',
+            async (page) => {
+              await click('mode-run')(page);
+              await page.locator('[data-testid="verdict"][data-state="done"]').waitFor({ timeout: 60_000 });
+            },
           ],
-          width,
-        ),
-      ).toEqual([]);
-    },
-    180_000,
-  );
+          [
+            'a run that is refused',
+            async (page) => {
+              await click('check-example')(page);
+              await page.locator('[data-testid="verdict"][data-state="done"]').waitFor({ timeout: 60_000 });
+            },
+          ],
+          ['by hand', (page) => click('mode-hand')(page).then(() => page.getByTestId('choices').waitFor())],
+          [
+            'an invariant broken by hand',
+            hand('#spec?mode=hand&model=BugMultiPaxos-promise-before-fsync&step=18'),
+          ],
+          [
+            'a model that there is not',
+            async (page) => {
+              await page.goto(`${over.url}/#spec?mode=hand&model=MCNone`);
+              await page.getByTestId('unknown-model').waitFor();
+            },
+          ],
+          ['keys', press('?')],
+        ],
+        width,
+      ),
+    ).toEqual([]);
+  });
 
   it("in the operator's view", async () => {
     expect(

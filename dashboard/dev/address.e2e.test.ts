@@ -42,21 +42,17 @@ describe('an address that asks for', () => {
       /“MCNone”.*MCLease-tiny/,
       'hand-model',
     ],
-  ])(
-    '%s',
-    async (_, hash, told, text, shown) => {
-      const page = await site.browser.newPage();
-      const errors: string[] = [];
-      page.on('pageerror', (error) => errors.push(error.message));
-      await page.goto(`${site.url}/${hash}`);
-      await page.getByTestId(told).waitFor();
-      expect(await page.getByTestId(told).innerText()).toMatch(text);
-      await page.getByTestId(shown).waitFor();
-      expect(errors).toEqual([]);
-      await page.close();
-    },
-    40_000,
-  );
+  ])('%s', async (_, hash, told, text, shown) => {
+    const page = await site.browser.newPage();
+    const errors: string[] = [];
+    page.on('pageerror', (error) => errors.push(error.message));
+    await page.goto(`${site.url}/${hash}`);
+    await page.getByTestId(told).waitFor();
+    expect(await page.getByTestId(told).innerText()).toMatch(text);
+    await page.getByTestId(shown).waitFor();
+    expect(errors).toEqual([]);
+    await page.close();
+  });
 
   it('what there is shows it, and says nothing; what was said is gone when it has been read', async () => {
     const page = await site.browser.newPage();

@@ -168,7 +168,6 @@ describe('the SQL console', () => {
         .poll(async () => (await part('sql-input').innerText()).length, soon)
         .toBeGreaterThan(9_000);
     },
-    120_000,
   );
 
   it('says that a transaction which was left open is not kept', async () => {

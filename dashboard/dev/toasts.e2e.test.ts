@@ -155,7 +155,6 @@ it.each(sizes)(
     await expect.poll(together, soon).toBeGreaterThan(1);
     expect(await places()).toBe(before);
   },
-  60_000,
 );
 
 it('however long what three messages say, they stay within a small window, and scroll', async () => {

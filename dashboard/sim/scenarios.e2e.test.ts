@@ -78,7 +78,6 @@ describe('a scenario in the page without a server', () => {
       expect(readAddress(hash())?.acts.length).toBeGreaterThan(0);
       expect(hash()).not.toContain('scenario');
     },
-    300_000,
   );
 
   it('is played by the keyboard alone, and its run is the same again from the address', async () => {

@@ -86,25 +86,21 @@ const live: readonly (readonly [id: string, guess: string, check: (choice: strin
   ];
 
 describe('a scenario on a live group', () => {
-  it.each(live)(
-    '%s is played to its answer by real processes',
-    async (id, guess, check) => {
-      await cluster.settled();
-      const before = await cluster.leader();
-      await page.goto('about:blank');
-      await page.goto(`${cluster.dashboardUrl}/#scenario=${id}`);
-      const played = await playOnPage(page, { guess, timeoutMs });
-      for (const { caption, rule } of played.told) {
-        expect(caption).toMatch(/\br\d\b/);
-        expect(rule).toMatch(/specs\/\w+\.tla:\d+/);
-      }
-      const after = await cluster.settled();
-      check(played.choice, { before, after });
-      expect(played.isRight).toBe(played.choice === guess);
-      expect(await part('scenario-whole').count()).toBe(0);
-    },
-    600_000,
-  );
+  it.each(live)('%s is played to its answer by real processes', async (id, guess, check) => {
+    await cluster.settled();
+    const before = await cluster.leader();
+    await page.goto('about:blank');
+    await page.goto(`${cluster.dashboardUrl}/#scenario=${id}`);
+    const played = await playOnPage(page, { guess, timeoutMs });
+    for (const { caption, rule } of played.told) {
+      expect(caption).toMatch(/\br\d\b/);
+      expect(rule).toMatch(/specs\/\w+\.tla:\d+/);
+    }
+    const after = await cluster.settled();
+    check(played.choice, { before, after });
+    expect(played.isRight).toBe(played.choice === guess);
+    expect(await part('scenario-whole').count()).toBe(0);
+  });
 
   it('is offered in a simulated group where it would lose data for good', async () => {
     await page.goto('about:blank');

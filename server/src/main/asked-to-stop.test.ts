@@ -42,19 +42,15 @@ it.each([
   ['the demo went while it was loading its code', true, 'ipc', 'the demo is gone'],
   ['the demo is there', false, 'ipc', 'nothing'],
   ['there is no demo', false, 'ignore', 'nothing'],
-] as const)(
-  '%s',
-  async (_name, goes, stdio, reason) => {
-    const asking = start(
-      stdio,
-      `const { untilAskedToStop } = await import(${moduleOf('asked-to-stop.ts')});
+] as const)('%s', async (_name, goes, stdio, reason) => {
+  const asking = start(
+    stdio,
+    `const { untilAskedToStop } = await import(${moduleOf('asked-to-stop.ts')});
      const reason = untilAskedToStop();
      process.stdout.write(await Promise.race([reason, new Promise((r) => setTimeout(r, 1000, 'nothing'))]));`,
-    );
-    expect(await saidBy(asking, goes)).toBe(`ready ${reason}`);
-  },
-  30_000,
-);
+  );
+  expect(await saidBy(asking, goes)).toBe(`ready ${reason}`);
+});
 
 it('a replica whose demo went while it was loading its code takes no port', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'barista-asked-'));

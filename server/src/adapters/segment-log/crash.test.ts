@@ -75,7 +75,6 @@ describe('a killed process', () => {
         await store.close();
       }
     },
-    100_000,
   );
 
   it('keeps others out while it lives, and its lock is taken over at once when it is dead', async () => {

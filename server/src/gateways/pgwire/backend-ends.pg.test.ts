@@ -165,6 +165,5 @@ describe('pg_terminate_backend', () => {
       const expected = 'E V=FATAL C=57P01 M=terminating connection due to administrator command';
       expect(heard.filter((line) => !line.endsWith(expected))).toEqual([]);
     },
-    60_000,
   );
 });

@@ -176,7 +176,6 @@ describe('a backup', () => {
       expect(most).toBe(count);
       await primary.query('DROP TABLE counted');
     },
-    120_000,
   );
 
   it('of a primary whose WAL is never chosen leaves no file', async () => {
