@@ -51,7 +51,10 @@ const member = z.strictObject({
   address: z.strictObject({ ...place.shape, pgwire: place }),
 });
 
-const status: z.ZodType<ReplicaStatus> = z.strictObject({
+/** Fields that may be missing are not asked for by the type of a shape. */
+type AllOf<T> = Readonly<Record<keyof T, z.ZodType>>;
+
+const statusFields = {
   id,
   incarnation: count,
   membership: z.strictObject({ version: count, members: z.array(member) }),
@@ -146,6 +149,15 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
     })
     .nullable(),
   clients: count,
+  pace: z
+    .strictObject({
+      logMs: z.number().nullable(),
+      databaseMs: z.number().nullable(),
+      quorumMs: z.number().nullable(),
+      slow: z.boolean(),
+    })
+    .nullable()
+    .exactOptional(),
   held: z
     .strictObject({
       locks: z.strictObject({
@@ -184,7 +196,8 @@ const status: z.ZodType<ReplicaStatus> = z.strictObject({
     shownQuestions: count,
     readsRefused: count,
   }),
-});
+} satisfies AllOf<ReplicaStatus>;
+const status: z.ZodType<ReplicaStatus> = z.strictObject(statusFields);
 
 export const clusterShape: z.ZodType<ClusterStatus> = z.strictObject({
   group: z.string(),
