@@ -123,5 +123,7 @@ describe('a mention', () => {
       request: true,
     });
     expect(mentionInStartup(startup(['application_name', 'x']))).toBeNull();
+    expect(mentionInStartup(startup(['options', '-c barista.effects-elsewhere=on']))?.elsewhere).toBe(true);
+    expect(mentionInStartup(startup(['application_name', 'postgres_fdw']))?.elsewhere).toBe(false);
   });
 });

@@ -19,7 +19,6 @@ export interface Mention {
 
 /** Only what has one of these is looked at closely. A subscription's workers do not wait unless it says that they do. */
 const either = /synchronous_commit|subscription|barista|dblink|postgres_fdw|extension|server|foreign/i;
-const madeForElsewhere = ['extension', 'server', 'foreign'];
 /** ALTER ROLE ... SET and the like, or the definition of something that sets it whenever it is used: a function, a view, a default. */
 const definition = /\b(?:alter|create)\b/i;
 
@@ -44,35 +43,35 @@ export function mentionIn(text: string): Mention | null {
 }
 
 function mentionsCommit(text: string): boolean {
-  return /synchronous_commit/i.test(text) || isFollowed(text, /create/gi, ['subscription']);
+  return /synchronous_commit/i.test(text) || isFollowed(text, /create/gi, [['subscription']]);
 }
 
 function mentionsRequest(text: string): boolean {
-  return isFollowed(text, /barista/gi, ['.', 'request_']);
+  return isFollowed(text, /barista/gi, [['.'], ['request_']]);
 }
 
 function mentionsElsewhere(text: string): boolean {
   return (
     /effects_elsewhere|dblink|postgres_fdw/i.test(text) ||
-    madeForElsewhere.some((word) => isFollowed(text, /create/gi, [word])) ||
-    isFollowed(text, /import/gi, ['foreign'])
+    isFollowed(text, /create|import/gi, [['extension', 'server', 'foreign']])
   );
 }
 
-/** Somewhere these follow, with nothing but blanks, quotes and comments between them. Where there is very much of that, they count as found. */
-function isFollowed(text: string, word: RegExp, expected: readonly string[]): boolean {
+/** Somewhere one of each of these follows, with nothing but blanks, quotes and comments between them. Where there is very much of that, they count as found. */
+function isFollowed(text: string, word: RegExp, expected: readonly (readonly string[])[]): boolean {
   const lower = text.toLowerCase();
   let left = gapCharsMax;
   for (const found of lower.matchAll(word)) {
     let at = found.index + found[0].length;
     let isThere = true;
-    for (const next of expected) {
+    for (const words of expected) {
       const end = gapEnd(lower, at, left);
       left -= end - at;
       if (left <= 0) return true;
-      isThere &&= lower.startsWith(next, end);
+      const next = words.find((each) => lower.startsWith(each, end));
+      isThere = next !== undefined;
+      if (next === undefined) break;
       at = end + next.length;
-      if (!isThere) break;
     }
     if (isThere) return true;
   }
@@ -134,7 +133,10 @@ export class PieceSearch {
  * an ordinary one.
  */
 export function mentionInStartup({ parameters }: StartupMessage): Mention | null {
-  const text = parameters.map(([name, value]) => `${name}=${value}`).join('\n');
-  const mention = mentionIn(text.replaceAll('\\', '').replaceAll('-', '_'));
-  return mention === null ? null : { ...mention, lasting: false };
+  const told = parameters.map(([name, value]) => `${name}=${value}`).join('\n');
+  const text = told.replaceAll('\\', '').replaceAll('-', '_');
+  const mention = mentionIn(text);
+  if (mention === null) return null;
+  // Names of clients mean nothing: a session of postgres_fdw calls itself so.
+  return { ...mention, lasting: false, elsewhere: /effects_elsewhere/i.test(text) };
 }
