@@ -10,7 +10,8 @@
 import { type BigIntStats, constants, type Dirent, type Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { basename, dirname, join, resolve, sep } from 'node:path';
+import { basename, join, resolve, sep } from 'node:path';
+import * as plain from '../file-system.ts';
 import { type Account, launchUser } from './launch-user.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } =
@@ -145,17 +146,8 @@ export async function writeFile(
 }
 
 /** As that of file-system.ts. */
-export async function writeDurably(path: string, text: string): Promise<void> {
-  await rm(`${path}.new`, { force: true });
-  const file = await open(`${path}.new`, 'wx', 0o600);
-  try {
-    await file.writeFile(text);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.new`, path);
-  await syncPath(dirname(path));
+export function writeDurably(path: string, text: string): Promise<void> {
+  return plain.writeDurably(path, text, files);
 }
 
 /** Makes durable what a file holds, or the names in a directory. */
@@ -229,14 +221,9 @@ export async function mkdir(path: string, mode = 0o700): Promise<void> {
   });
 }
 
-/** With those above it that are missing. */
-export async function makeDirectories(path: string, mode = 0o700): Promise<void> {
-  const found = await lstat(path).catch(() => null);
-  if (found?.isDirectory() === true) return;
-  if (dirname(path) !== path) await makeDirectories(dirname(path), mode);
-  await mkdir(path, mode).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  });
+/** As that of file-system.ts. */
+export function makeDirectories(path: string, mode = 0o700): Promise<string | undefined> {
+  return plain.makeDirectories(path, mode, files);
 }
 
 interface RemoveOptions {
@@ -275,6 +262,8 @@ export async function copyFile(from: string, to: string, mode: number): Promise<
     }
   });
 }
+
+const files: plain.FileCalls = { mkdir, open, rename, rm, stat, syncPath };
 
 /** Gives a file, or a directory with all that is in it, to the account. A file that has other names, and is not the account's already, may be somebody else's. @throws Error */
 export async function giveTree({ uid, gid }: Pick<Account, 'uid' | 'gid'>, path: string): Promise<void> {

@@ -94,7 +94,7 @@ export async function missingWal(dataDir: string, position: WalPosition): Promis
     : `${directory} holds WAL that cannot be read, at ${formatLsn(fault.at)}: ${fault.text}`;
 }
 
-/** A second or less of work. What is below was replayed longer ago, and PostgreSQL finds out itself. */
+/** It bounds the work before a start. What is below was replayed longer ago, and PostgreSQL finds out itself. */
 const checkedBytesMax = 2 * segmentBytes;
 const readBytes = 256 * 1024;
 
