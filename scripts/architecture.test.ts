@@ -349,6 +349,11 @@ describe('imports', () => {
     expect(testFiles().filter((file) => limit.test(codeOf(file)))).toEqual([]);
   });
 
+  it('each decision has a number of its own', () => {
+    const numbers = readdirSync(join(root, 'docs/adr')).map((name) => name.slice(0, 4));
+    expect(numbers).toEqual([...new Set(numbers)]);
+  });
+
   it('the core knows no clock, no randomness, no timers and no promises', () => {
     const impure =
       /\b(Date\.|new Date|Math\.random|setTimeout|setInterval|setImmediate|process\.|async |await |new Promise\b|console\.)/;

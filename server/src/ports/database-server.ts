@@ -36,8 +36,8 @@ export interface StandbyHandlers {
   readonly onStreamEnded: (reason: string) => void;
 }
 
-/** Replay is paused by `pg_wal_replay_pause`, or was and goes on now. */
-export interface StandbyAnswer {
+/** What a database says in a new session. `isPaused`, `resumed`: replay is paused by `pg_wal_replay_pause`, or was and goes on now. */
+export interface SessionAnswer {
   readonly isPaused: boolean;
   readonly resumed: boolean;
 }
@@ -58,7 +58,7 @@ export interface StandbyDatabase {
    * A question in a session that is opened for it. `resume`: replay that is paused goes on. Too many clients or locks count as an answer, because clients can cause that and a promotion ends their sessions. @throws Error
    * while it lets nobody in; the signal's reason
    */
-  answer(wishes: { readonly resume: boolean }, givenUp: AbortSignal): Promise<StandbyAnswer>;
+  answer(wishes: { readonly resume: boolean }, givenUp: AbortSignal): Promise<SessionAnswer>;
   /**
    * Makes a primary of it, on exactly this timeline, which leaves the present one at `fork`: everything below is replayed, and nothing above is fed any more. Takes for ever if PostgreSQL hangs; no other run of PostgreSQL than
    * this one is promoted, however late. @throws Error if it is stopped before, or becomes another one than that

@@ -7,7 +7,7 @@ import type { Client } from 'pg';
 import { parseLsn, type Lsn, type Timeline } from '../../wal/lsn.ts';
 import type {
   PrimaryDatabase,
-  StandbyAnswer,
+  SessionAnswer,
   WalStream,
   WalStreamHandlers,
 } from '../../ports/database-server.ts';
@@ -122,7 +122,7 @@ class Primary implements PrimaryDatabase {
     return cancelUnlessCommitting(await clientOf(this.run), pid);
   }
 
-  answer(wishes: { readonly resume: boolean }, givenUp: AbortSignal): Promise<StandbyAnswer> {
+  answer(wishes: { readonly resume: boolean }, givenUp: AbortSignal): Promise<SessionAnswer> {
     return answerAnew(this.run.instance, wishes, givenUp);
   }
 

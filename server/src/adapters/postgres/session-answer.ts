@@ -4,7 +4,7 @@
  * What clients can bring about alone counts as an answer: they could end leaderships otherwise.
  */
 import type { Client } from 'pg';
-import type { StandbyAnswer } from '../../ports/database-server.ts';
+import type { SessionAnswer } from '../../ports/database-server.ts';
 import { sqlStateOf } from './database-error.ts';
 import { OwnSession } from './own-session.ts';
 
@@ -13,7 +13,7 @@ export async function answerAnew(
   place: { readonly socketDir: string },
   { resume }: { readonly resume: boolean },
   givenUp: AbortSignal,
-): Promise<StandbyAnswer> {
+): Promise<SessionAnswer> {
   const session = new OwnSession(place);
   try {
     return await session.ask(givenUp, (client) => answerAbout(client, resume));
@@ -26,7 +26,7 @@ export async function answerAnew(
 }
 
 /** The database's list is read, too: a standby that cannot read its catalogs does not answer. */
-async function answerAbout(client: Client, resume: boolean): Promise<StandbyAnswer> {
+async function answerAbout(client: Client, resume: boolean): Promise<SessionAnswer> {
   const { rows } = await client.query<{ paused: boolean; databases: string }>(
     `SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_is_wal_replay_paused() ELSE false END AS paused,
             (SELECT pg_catalog.count(*) FROM pg_catalog.pg_database)::pg_catalog.text AS databases`,

@@ -22,7 +22,12 @@ const slot = count.transform((number) => number as Slot);
 const place = z.strictObject({ host: z.string(), port: count });
 const lsn = z.string().regex(/^[0-9A-F]+\/[0-9A-F]+$/);
 
-const recovery: z.ZodType<RecoveryProgress> = z.strictObject({
+/** A field that may be missing is not asked for by the type of a shape: here each has to be there. */
+function shapeOf<T>() {
+  return <F extends Readonly<Record<keyof T, z.ZodType>>>(fields: F) => z.strictObject(fields);
+}
+
+const recovery: z.ZodType<RecoveryProgress> = shapeOf<RecoveryProgress>()({
   phase: z.enum(['joining', 'copying', 'starting', 'catchingUp']),
   cause: z.enum(['noLog', 'logLost', 'databaseLost', 'bothLost', 'logPurged', 'diverged', 'parted', 'new']),
   source: id.nullable(),
@@ -35,7 +40,7 @@ const recovery: z.ZodType<RecoveryProgress> = z.strictObject({
   sinceMs: z.number().min(0),
 });
 
-const linkFault: z.ZodType<LinkFault> = z.strictObject({
+const linkFault: z.ZodType<LinkFault> = shapeOf<LinkFault>()({
   from: id,
   to: id,
   cut: z.boolean(),
@@ -51,10 +56,7 @@ const member = z.strictObject({
   address: z.strictObject({ ...place.shape, pgwire: place }),
 });
 
-/** Fields that may be missing are not asked for by the type of a shape. */
-type AllOf<T> = Readonly<Record<keyof T, z.ZodType>>;
-
-const statusFields = {
+const status: z.ZodType<ReplicaStatus> = shapeOf<ReplicaStatus>()({
   id,
   incarnation: count,
   membership: z.strictObject({ version: count, members: z.array(member) }),
@@ -196,10 +198,9 @@ const statusFields = {
     shownQuestions: count,
     readsRefused: count,
   }),
-} satisfies AllOf<ReplicaStatus>;
-const status: z.ZodType<ReplicaStatus> = z.strictObject(statusFields);
+});
 
-export const clusterShape: z.ZodType<ClusterStatus> = z.strictObject({
+export const clusterShape: z.ZodType<ClusterStatus> = shapeOf<ClusterStatus>()({
   group: z.string(),
   check: z.null(),
   replicas: z.array(
@@ -212,7 +213,7 @@ export const clusterShape: z.ZodType<ClusterStatus> = z.strictObject({
   ),
 });
 
-const rates: z.ZodType<ReplicaRates> = z.strictObject({
+const rates: z.ZodType<ReplicaRates> = shapeOf<ReplicaRates>()({
   transactionsPerSecond: z.number().min(0),
   readsPerSecond: z.number().min(0),
   appliedPerSecond: z.number().min(0),
@@ -231,7 +232,7 @@ const event = z.looseObject({
 });
 
 const writes = z.int().min(0);
-const loadShape: z.ZodType<LoadStatus> = z.strictObject({
+const loadShape: z.ZodType<LoadStatus> = shapeOf<LoadStatus>()({
   settings: z.strictObject({
     isRunning: z.boolean(),
     clients: z.int(),
@@ -248,6 +249,18 @@ const loadShape: z.ZodType<LoadStatus> = z.strictObject({
   lost: writes,
   lostIds: z.array(z.int()),
   risen: writes,
+  stale: writes.exactOptional(),
+  findings: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['lost', 'stale']),
+        row: z.int(),
+        replica: z.string(),
+        acknowledgedAtMs: z.number().nullable(),
+        foundAtMs: z.number(),
+      }),
+    )
+    .exactOptional(),
   replicas: z.array(
     z.strictObject({
       id: z.string(),
@@ -265,7 +278,7 @@ export const frameShape = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('load'), load: loadShape }),
 ]);
 
-export const verifyShape: z.ZodType<VerifyResult> = z.strictObject({
+export const verifyShape: z.ZodType<VerifyResult> = shapeOf<VerifyResult>()({
   slot,
   replicas: z.array(
     z.strictObject({
@@ -291,7 +304,7 @@ export const sqlShape: z.ZodType<SqlResult> = statementResult.extend({
   earlier: z.array(statementResult),
 });
 
-const sqlError: z.ZodType<SqlError> = z.strictObject({
+const sqlError: z.ZodType<SqlError> = shapeOf<SqlError>()({
   code: z.string().regex(/^[0-9A-Z]{5}$/),
   message: z.string().min(1),
   detail: z.string().exactOptional(),

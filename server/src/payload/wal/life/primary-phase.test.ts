@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PrimaryDatabase, StandbyAnswer, WalStreamHandlers } from '../../../ports/database-server.ts';
+import type { PrimaryDatabase, SessionAnswer, WalStreamHandlers } from '../../../ports/database-server.ts';
 import type { Lsn, Timeline } from '../../../wal/lsn.ts';
 import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { bePrimary } from './primary-phase.ts';
@@ -141,7 +141,7 @@ describe('a primary that is asked in new sessions', () => {
 
   it('leads on where one of several is answered', async () => {
     let asked = 0;
-    const answer = (): Promise<StandbyAnswer> =>
+    const answer = (): Promise<SessionAnswer> =>
       ++asked % 4 === 0
         ? Promise.resolve({ isPaused: false, resumed: false })
         : Promise.reject(new Error('no'));

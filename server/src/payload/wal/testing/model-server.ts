@@ -11,7 +11,7 @@ import type {
   FileFinding,
   PrimaryDatabase,
   Promotion,
-  StandbyAnswer,
+  SessionAnswer,
   StandbyDatabase,
   StandbyHandlers,
   StopMode,
@@ -128,7 +128,7 @@ export class ModelServer implements DatabaseServer {
     run: ModelRun,
     { resume }: { resume: boolean },
     givenUp: AbortSignal,
-  ): Promise<StandbyAnswer> {
+  ): Promise<SessionAnswer> {
     if (run.stillness !== 'moving' || !run.answers)
       return new Promise((_resolve, reject) =>
         givenUp.addEventListener('abort', () => reject(givenUp.reason as Error), { once: true }),

@@ -11,7 +11,7 @@ import type { DirectoryRole, DirectoryState } from '../../../../ports/database-d
 import type {
   DatabaseServer,
   PrimaryDatabase,
-  StandbyAnswer,
+  SessionAnswer,
   StandbyDatabase,
   StandbyHandlers,
   WalStream,
@@ -73,7 +73,7 @@ export class LifeFixture {
     },
   };
   /** What the standby answers to a question. */
-  answer: (wishes: { readonly resume: boolean }) => Promise<StandbyAnswer> = () =>
+  answer: (wishes: { readonly resume: boolean }) => Promise<SessionAnswer> = () =>
     Promise.resolve({ isPaused: false, resumed: false });
   /** PostgreSQL has ended in order when this resolves. */
   endsInOrder: Promise<void> = Promise.resolve();
