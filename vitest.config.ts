@@ -7,7 +7,8 @@
  *   *.e2e.test.ts   starts a whole cluster, a browser, psql   (e2e)
  *
  * Files share the process of their worker: loading the code anew for each of them took more of a processor than most tests do. So a test leaves behind no
- * timers, no changed globals and no server; what a module keeps for its process (the template of a database) is made once in a worker.
+ * timers, no changed globals and no server (scripts/left-behind.ts); what a module keeps for its process (the template of a database) is made once in a
+ * worker.
  */
 import { defineConfig } from 'vitest/config';
 
@@ -39,6 +40,7 @@ export default defineConfig({
           name: 'unit',
           include: suite('test'),
           exclude: slow,
+          setupFiles: ['scripts/left-behind.ts'],
           ...limits,
           maxWorkers: 2,
           isolate: false,

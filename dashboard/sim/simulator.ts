@@ -43,12 +43,22 @@ export class Simulator {
   private waiting: Waiting[] = [];
   /** Until the clients begin there is little to see. */
   private isPreparing = false;
+  private isOver = false;
 
   constructor(say: Say) {
     this.say = say;
   }
 
+  /** Its world stands still for ever, and it hears nobody any more. A Worker that is ended needs none of this. */
+  end(): void {
+    this.isOver = true;
+    this.running?.pacer.end();
+    this.running = null;
+    this.dismiss('The run was ended.');
+  }
+
   hear(message: ToSimulator): void {
+    if (this.isOver) return;
     switch (message.kind) {
       case 'begin':
         this.begin(message.setup, message.atMs);

@@ -1,4 +1,5 @@
-/** A simulator in the process of a test, and what it has said. */
+/** A simulator in the process of a test, and what it has said. It ends with the test. */
+import { onTestFinished } from 'vitest';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import type { Ask, FromSimulator } from '../src/run/simulated/protocol.ts';
 import type { RunSetup } from '../src/run/simulated/run-address.ts';
@@ -26,6 +27,7 @@ export function beginRun(setup: RunSetup, atMs: number | null): TestedRun {
       for (const listener of listeners) listener(message);
     });
   });
+  onTestFinished(() => simulator.end());
   const until = (holds: (message: FromSimulator) => boolean): Promise<FromSimulator> =>
     new Promise((resolve, reject) => {
       const listener = (message: FromSimulator): void => {

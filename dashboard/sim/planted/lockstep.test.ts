@@ -38,7 +38,7 @@ function portTo(lateMs: number, onPassed: (toMs: number) => void): Wired {
         next(message);
       };
     },
-    end: () => simulator.hear({ kind: 'pace', pace: { mode: 'standing' } }),
+    end: () => simulator.end(),
   };
 }
 
