@@ -60,6 +60,8 @@ export interface HandOverWishes {
   readonly electedMs?: number;
   /** How long others have to say that they are ready. Default: enough for links that are not slow. */
   readonly answerMs?: number;
+  /** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. Default: enough for a disk that is not slow. */
+  readonly settleMs?: number;
 }
 
 export type HandOverOutcome =
@@ -69,14 +71,12 @@ export type HandOverOutcome =
 
 /** Whoever is ready says so within this time. */
 const answerMsDefault = 300;
-/** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. */
-const settleMs = 1500;
+const settleMsDefault = 1500;
 /** The readiest has so long to hear of all that is chosen before the others who are ready may lead as well. */
 const preferredMs = 100;
 const electedMsDefault = 5000;
 const retryMs = 2;
 const stopping = 'leadership is being handed over';
-const notChosen = `Not all that PostgreSQL has written was chosen within ${settleMs} ms.`;
 
 export class HandOver {
   /** How often each outcome was told. */
@@ -114,6 +114,7 @@ export class HandOver {
     transactionMs,
     electedMs = electedMsDefault,
     answerMs = answerMsDefault,
+    settleMs = settleMsDefault,
   }: HandOverWishes): Promise<HandOverOutcome> {
     const { service, timers, logger } = this.options;
     const ballot = service.servedUnder;
@@ -131,7 +132,7 @@ export class HandOver {
     await Promise.race([service.drained(), pause(timers, transactionMs)]);
     if (service.servedUnder !== ballot) return { code: 'notLeader' };
     service.serveElsewhere(null, stopping);
-    const trouble = await this.settle(successors);
+    const trouble = await this.settle(successors, settleMs);
     if (trouble !== null) return this.goOn(ballot, trouble);
     return this.awaitLeader(beganMs, electedMs);
   }
@@ -150,8 +151,9 @@ export class HandOver {
    *
    * What PostgreSQL writes after the last session has ended nobody was told of: it is not waited for, since a statement that runs on, or a vacuum, would not come to an end.
    */
-  private async settle(successors: readonly ReplicaId[]): Promise<string | null> {
+  private async settle(successors: readonly ReplicaId[], settleMs: number): Promise<string | null> {
     const { timers, awaitChosen, announce, rest } = this.options;
+    const notChosen = `Not all that PostgreSQL has written was chosen within ${settleMs} ms.`;
     const over = new AbortController();
     const stop = timers.after(settleMs, () => over.abort());
     let last: HandOverCode | null = null;

@@ -48,9 +48,11 @@ const toldLooks = 10;
 const askEveryLooks = 3;
 /** From here on a leader wants to know whether others are nearer to each other. */
 const farMs = 100;
-/** Transactions have a few flushes more to end, within bounds. */
+/** Transactions, and then the last WAL, have a few flushes more to end, within bounds: what a commit takes is seen too small at first. */
+const flushes = 4;
 const transactionMsMin = 1000;
-const transactionMsMax = 10_000;
+const settleMsMin = 1500;
+const endMsMax = 10_000;
 /** A successor answers over the same links. */
 const answerMsMin = 300;
 const answerMsMax = 3000;
@@ -195,7 +197,8 @@ export class PaceWatch {
     logger.warn({ to: replica, part, pace }, `leadership is handed over to ${whyOf(better)}`);
     const outcome = await handOver({
       to: replica,
-      transactionMs: bounded(2 * ownMs + transactionMsMin, transactionMsMin, transactionMsMax),
+      transactionMs: bounded(flushes * ownMs + transactionMsMin, transactionMsMin, endMsMax),
+      settleMs: bounded(flushes * ownMs, settleMsMin, endMsMax),
       answerMs: bounded(2 * (pace.quorumMs ?? 0), answerMsMin, answerMsMax),
     });
     this.underWay = null;
