@@ -87,7 +87,7 @@ export function createActivityReader(): ActivityReader {
 
 /** Until it is done, however long that takes: the backend waits as long, whoever has gone away. */
 async function setUpStatements(replicaDir: string): Promise<string | null> {
-  const client = await connectPg({ socketDir: await socketDirOf(replicaDir), database });
+  const client = await connectPg({ socketDir: await socketDirOf(replicaDir), database, silentMsMax: null });
   try {
     const { rows } = await client.query<{ standby: boolean }>(
       'SELECT pg_catalog.pg_is_in_recovery() AS standby',
@@ -127,7 +127,7 @@ async function socketDirOf(replicaDir: string): Promise<string> {
 
 async function withClient<T>(replicaDir: string, work: (client: Client) => Promise<T>): Promise<T> {
   const socketDir = await socketDirOf(replicaDir);
-  const connecting = connectPg({ socketDir, database });
+  const connecting = connectPg({ socketDir, database, silentMsMax: askMs });
   try {
     return await inTime(connecting.then(work));
   } finally {

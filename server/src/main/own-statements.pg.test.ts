@@ -208,7 +208,7 @@ describe('payload wal', () => {
     await group.sql(named);
     const other = group.followers()[0]!;
     const { postgres } = group.statusOf(leader);
-    const client = await connectPg({ socketDir: postgres.socketDir, database: 'theirs' });
+    const client = await connectPg({ socketDir: postgres.socketDir, database: 'theirs', silentMsMax: null });
     await client.query("ROLLBACK PREPARED 'held'");
     await client.end();
     expect(await lookAtCommits(postgres)(true)).toMatchObject({ code: 'weakened' });

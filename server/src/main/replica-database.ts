@@ -124,7 +124,9 @@ export function offeredCopies(
   const { bytesPerSecondMax = null } = config.snapshot;
   return createCopySource({
     dataDir: server.instance.dataDir,
-    connect: () => connectPg({ socketDir: server.instance.socketDir, database: 'postgres' }),
+    // A copy begins with a checkpoint, and a peer that waits for it in vain goes away.
+    connect: () =>
+      connectPg({ socketDir: server.instance.socketDir, database: 'postgres', silentMsMax: null }),
     owner: { group: config.group, cluster },
     installation,
     ...chosenOf(assembled),

@@ -5,14 +5,17 @@
  */
 import type { Client } from 'pg';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
-import { connectPg } from './pg-client.ts';
+import { answerMs, connectPg } from './pg-client.ts';
 
 export class BarrierSessions {
   private readonly socketDir: string;
+  private readonly silentMsMax: number;
   private idle: Client | null = null;
 
-  constructor(socketDir: string) {
+  /** `silentMsMax`: until a barrier's position is told. */
+  constructor(socketDir: string, silentMsMax: number = answerMs.quick) {
     this.socketDir = socketDir;
+    this.silentMsMax = silentMsMax;
   }
 
   /** Opens a session ahead of the first barrier: of a standby, too, that is about to be a primary. Where that fails, `begin` says so when it tries again. */
@@ -39,7 +42,13 @@ export class BarrierSessions {
   }
 
   private async open(): Promise<Client> {
-    const session = await connectPg({ socketDir: this.socketDir, database: 'postgres', pipeline: true });
+    const session = await connectPg({
+      socketDir: this.socketDir,
+      database: 'postgres',
+      pipeline: true,
+      silentMsMax: this.silentMsMax,
+      commitsWait: true,
+    });
     session.once('end', () => {
       if (this.idle === session) this.idle = null;
     });

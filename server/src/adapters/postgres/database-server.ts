@@ -32,7 +32,7 @@ import { chooseSocketDirectory } from './data-directory.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
 import { LaunchError } from './launch-error.ts';
-import { connectPg } from './pg-client.ts';
+import { answerMs, connectPg } from './pg-client.ts';
 import { nextXidSql } from './next-xid.ts';
 import { OwnSession } from './own-session.ts';
 import { openPrimary } from './primary-database.ts';
@@ -229,7 +229,7 @@ class Server implements PostgresDatabaseServer {
     database,
     ...request
   }: NamedRequest): Promise<{ readonly tag: string | null } | null> {
-    const client = await connectPg({ socketDir: this.instance.socketDir, database });
+    const client = await this.connect(database);
     try {
       return await readRequest(client, request);
     } finally {
@@ -238,7 +238,7 @@ class Server implements PostgresDatabaseServer {
   }
 
   async mayActElsewhere({ database, role }: SessionPlace): Promise<boolean> {
-    const client = await connectPg({ socketDir: this.instance.socketDir, database });
+    const client = await this.connect(database);
     try {
       const { rows } = await client.query<Record<string, boolean>>(effectsElsewhere('$1::pg_catalog.name'), [
         role,
@@ -247,6 +247,11 @@ class Server implements PostgresDatabaseServer {
     } finally {
       await client.end();
     }
+  }
+
+  private connect(database: string): Promise<Client> {
+    const { socketDir } = this.instance;
+    return connectPg({ socketDir, database, silentMsMax: answerMs.quick });
   }
 
   async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {

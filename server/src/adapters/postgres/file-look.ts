@@ -20,6 +20,8 @@ export interface LookedAt {
   readonly directory: string;
   readonly dataDir: string;
   readonly socketDir: string;
+  /** Of one statement of a look, if not the usual. */
+  readonly statementMs?: number;
 }
 
 const relationsMax = 500;
@@ -28,8 +30,9 @@ const statusDirectories = ['pg_xact', 'pg_multixact/offsets', 'pg_multixact/memb
 const statusFilesMax = 32;
 /** Errors of PostgreSQL's own; those of other classes come from settings, want of places or memory, or a conflict with the replay. */
 const ofPostgres = /^(?:XX|58)/;
-/** Of one statement of a look. */
-const statementMs = 30_000;
+const statementMsUsual = 30_000;
+/** A session that could end its statement itself has done so by then. */
+const endMs = 10_000;
 
 /**
  * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. No catalog is empty without whose rows no session begins. Any other file may be: that of an index while
@@ -105,10 +108,12 @@ export class FileLook {
       name: 'postgres',
       bytes: Buffer.from('postgres'),
     };
+    const { socketDir, statementMs = statementMsUsual } = this.place;
     try {
       const client = await connectPg({
-        socketDir: this.place.socketDir,
+        socketDir,
         database: bytes,
+        silentMsMax: statementMs + endMs,
         settings: { statement_timeout: String(statementMs) },
       });
       try {

@@ -4,7 +4,7 @@
  * Done once, when a group is founded; from then on roles and databases are data like any other. Its commits do not wait for anybody, for there is nobody yet: they are durable here when it returns, and part of every copy.
  */
 import type { Client } from 'pg';
-import { connectPg, quoteIdentifier, quoteLiteral } from './pg-client.ts';
+import { answerMs, connectPg, quoteIdentifier, quoteLiteral } from './pg-client.ts';
 import { reservedUsers } from './reserved-users.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 
@@ -29,7 +29,7 @@ export async function prepareFounding({
   if (reservedUsers.includes(role.name) || role.name.startsWith('pg_')) {
     throw new Error(`The role name ${role.name} is reserved.`);
   }
-  const client = await connectPg({ socketDir, database: 'postgres' });
+  const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
   try {
     await client.query('SET synchronous_commit = local');
     await ensureRole(client, role, majorVersion, keeps);

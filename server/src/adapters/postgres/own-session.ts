@@ -5,20 +5,25 @@
  * Invariant: a session that was given up, or has ended, ends no other.
  */
 import type { Client } from 'pg';
-import { connectPg } from './pg-client.ts';
+import { answerMs, connectPg } from './pg-client.ts';
 
 export class OwnSession {
   private readonly place: { readonly socketDir: string };
+  private readonly silentMsMax: number;
   private opening: Promise<Client> | null = null;
 
-  constructor(place: { readonly socketDir: string }) {
+  /** `silentMsMax`: of one answer, whether or not anybody gives it up before. */
+  constructor(place: { readonly socketDir: string }, silentMsMax: number = answerMs.quick) {
     this.place = place;
+    this.silentMsMax = silentMsMax;
   }
 
   /** @throws whatever `pg` throws when PostgreSQL is away */
   get(): Promise<Client> {
     if (this.opening !== null) return this.opening;
-    const opening = connectPg({ socketDir: this.place.socketDir, database: 'postgres' }).then(
+    const { silentMsMax } = this;
+    const { socketDir } = this.place;
+    const opening = connectPg({ socketDir, database: 'postgres', silentMsMax }).then(
       (client) => {
         client.once('end', () => this.forget(opening));
         return client;

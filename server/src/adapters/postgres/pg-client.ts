@@ -1,19 +1,31 @@
 /**
  * Barista's own sessions with its PostgreSQL, as the superuser, over the Unix socket. No other module opens one (scripts/architecture.test.ts).
  *
- * Responsible for: the startup packet, which pins all settings (pinned-settings.ts), and for what a session is opened with.
- * Invariant: no setting of a role, a database or a file decides what a statement of ours means, how long it takes, or in whose name it runs.
+ * Responsible for: the startup packet, which pins all settings (pinned-settings.ts), for what a session is opened with, and for cutting off a session whose process hangs.
+ * Invariants: no setting of a role, a database or a file decides what a statement of ours means, how long it takes, or in whose name it runs. No session is opened without a word on how long PostgreSQL may take to answer;
+ * and whatever that word is, the end of a session is waited for only so long.
  *
  * Bytes pass as they are (client_encoding SQL_ASCII): a name in a database of another encoding than UTF-8 is not what it seems to be here. A name that is used again is read as bytes.
  */
+import type { Socket } from 'node:net';
 import { Client, Connection } from 'pg';
 import { sqlStateOf } from './database-error.ts';
 import { socketPort } from './data-directory.ts';
 import { pinnedSettings, settingsVersions } from './pinned-settings.ts';
 import { startupPacket } from './replication/messages.ts';
 
+/** Bounds on PostgreSQL's silence. `quick`: questions that take milliseconds. `thorough`: questions about all of a database's catalogs, and changes of a few of our own rows. */
+export const answerMs = { quick: 10_000, thorough: 600_000 } as const;
+
 export interface ConnectOptions {
   readonly socketDir: string;
+  /**
+   * So long PostgreSQL may say nothing while it is asked something; then the session is cut off, and what was asked in it fails. Null: it works for as long as that takes (a checkpoint, a check of all data), and whoever waits gives up
+   * by other means.
+   */
+  readonly silentMsMax: number | null;
+  /** A COMMIT is not meant by `silentMsMax`: nobody waits for its answer. */
+  readonly commitsWait?: boolean;
   /** Bytes where its name may be in any encoding. */
   readonly database: string | Uint8Array;
   readonly pipeline?: boolean;
@@ -47,17 +59,64 @@ export function ownStartupPacket({ version, database, applicationName, settings 
   });
 }
 
-/** `pg` would name a client encoding of its own. */
+/** Of a session that is ended, and whose process does not end. */
+const goodbyeMs = 5_000;
+/** Our own main thread may have stood still, and an answer be here already. */
+const unreadMs = 500;
+
+/** `pg` would name a client encoding of its own, and wait for an answer for ever. */
 class OwnConnection extends Connection {
   private readonly packet: Buffer;
+  private readonly limits: Pick<ConnectOptions, 'silentMsMax' | 'commitsWait'>;
+  /** What PostgreSQL has been asked and has not answered, in that order; empty: by the extended protocol. */
+  private readonly asked: string[] = [];
+  private readonly socket: Socket;
 
-  constructor(packet: Buffer) {
+  constructor(packet: Buffer, limits: Pick<ConnectOptions, 'silentMsMax' | 'commitsWait'>) {
     super({});
     this.packet = packet;
+    this.limits = limits;
+    this.socket = this.stream as Socket;
+    this.on('readyForQuery', () => this.asked.shift());
+    const { silentMsMax } = limits;
+    if (silentMsMax === null) return;
+    this.socket.setTimeout(silentMsMax);
+    this.socket.on('timeout', () => this.onSilence(silentMsMax));
   }
 
   startup(): void {
     this.stream.write(this.packet);
+  }
+
+  /** Answered by ReadyForQuery, as each Sync is. */
+  override query(text: string): void {
+    this.asked.push(text);
+    super.query(text);
+  }
+
+  override sync(): void {
+    this.asked.push('');
+    super.sync();
+  }
+
+  override end(): void {
+    this.socket.setTimeout(goodbyeMs, () => this.socket.destroy());
+    super.end();
+  }
+
+  /** Nothing was sent or has come for so long. */
+  private onSilence(ms: number): void {
+    if (!this.isOwed) return;
+    const { bytesRead } = this.socket;
+    setTimeout(() => {
+      if (this.isOwed && this.socket.bytesRead === bytesRead)
+        this.socket.destroy(new Error(`PostgreSQL did not answer within ${ms} ms`));
+    }, unreadMs).unref();
+  }
+
+  private get isOwed(): boolean {
+    const [first] = this.asked;
+    return first !== undefined && !(this.limits.commitsWait === true && first === 'COMMIT');
   }
 }
 
@@ -102,7 +161,7 @@ async function open(options: ConnectOptions, majorVersion: number): Promise<Clie
     password: '',
     connectionTimeoutMillis: 30_000,
     pipeline,
-    connection: new OwnConnection(packet),
+    connection: new OwnConnection(packet, options),
   } as ConstructorParameters<typeof Client>[0]);
   // A connection that breaks while idle reports here; whoever uses it next learns of it from the query.
   client.on('error', () => undefined);

@@ -133,7 +133,7 @@ describe('where roles and databases have other values', () => {
   });
 
   it('a session of ours has those that are pinned', async () => {
-    const client = await connectPg({ socketDir: postgres.socketDir, database });
+    const client = await connectPg({ socketDir: postgres.socketDir, database, silentMsMax: null });
     const { rows } = await client.query<{ name: string; value: string }>(
       'SELECT name, pg_catalog.current_setting(name) AS value FROM pg_catalog.unnest($1::pg_catalog.text[]) AS name',
       [Object.keys(pinned())],
@@ -162,7 +162,7 @@ it('a session begins in a database of any encoding', async () => {
   await admin.query(
     "CREATE DATABASE mule ENCODING 'MULE_INTERNAL' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0",
   );
-  const client = await connectPg({ socketDir: postgres.socketDir, database: 'mule' });
+  const client = await connectPg({ socketDir: postgres.socketDir, database: 'mule', silentMsMax: null });
   const { rows } = await client.query("SELECT pg_catalog.current_setting('server_encoding') AS encoding");
   await client.end();
   expect(rows).toEqual([{ encoding: 'MULE_INTERNAL' }]);
@@ -174,7 +174,7 @@ it('a session begins on the PostgreSQL that is installed, whose version knows ot
   const older = await makeBarePostgres(pgBin === null ? {} : { pgBin });
   try {
     await older.start();
-    const client = await connectPg({ socketDir: older.socketDir, database: 'postgres' });
+    const client = await connectPg({ socketDir: older.socketDir, database: 'postgres', silentMsMax: null });
     const { rows } = await client.query('SHOW jit');
     await client.end();
     expect(rows).toEqual([{ jit: 'off' }]);

@@ -19,7 +19,8 @@ afterEach(() => fixture.dispose());
 
 it('a primary answers, also where clients hold all locks, so that no session can begin', async () => {
   expect(await ask()).toEqual(whole);
-  const open = () => connectPg({ socketDir: fixture.server.instance.socketDir, database: 'postgres' });
+  const open = () =>
+    connectPg({ socketDir: fixture.server.instance.socketDir, database: 'postgres', silentMsMax: null });
   const locker = await open();
   await locker.query(`BEGIN; DO $$ BEGIN
     FOR n IN 1..1000000 LOOP

@@ -21,7 +21,11 @@ afterEach(() => fixture.dispose());
 it('a standby says that its replay is paused, and resumes it only when told to', async () => {
   const answer = (resume: boolean): unknown => fed.standby.answer({ resume }, never);
   expect(await answer(true)).toEqual({ isPaused: false, resumed: false });
-  const client = await connectPg({ socketDir: fixture.server.instance.socketDir, database: 'postgres' });
+  const client = await connectPg({
+    socketDir: fixture.server.instance.socketDir,
+    database: 'postgres',
+    silentMsMax: null,
+  });
   await client.query('SELECT pg_catalog.pg_wal_replay_pause()');
   expect(await answer(false)).toEqual({ isPaused: true, resumed: false });
   expect(await answer(true)).toEqual({ isPaused: false, resumed: true });

@@ -153,7 +153,8 @@ async function withClient<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const settings = { lock_timeout: String(lockTimeoutMs) };
-  const client = await connectPg({ socketDir, database: database.bytes, settings });
+  // A check reads all of an index; the signal ends it.
+  const client = await connectPg({ socketDir, database: database.bytes, settings, silentMsMax: null });
   // What it is doing has no end of its own, perhaps.
   const quit = (): void => void client.end().catch(() => undefined);
   signal?.addEventListener('abort', quit, { once: true });

@@ -202,7 +202,8 @@ export function restoreCommand(archive: string): string {
 
 /** Everything is on the disk, and the new timeline is PostgreSQL's own. */
 async function settle(socketDir: string): Promise<Timeline> {
-  const client = await connectPg({ socketDir, database: 'postgres' });
+  // A checkpoint takes as long as the disk does.
+  const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: null });
   try {
     await client.query('CHECKPOINT');
     const result = await client.query<{ timeline: number }>(

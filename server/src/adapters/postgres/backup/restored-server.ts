@@ -8,7 +8,7 @@ import type { PgBinaries } from '../binaries.ts';
 import { chooseSocketDirectory } from '../data-directory.ts';
 import { chooseLaunchUser } from '../launch-user.ts';
 import { openLogPipe } from '../log-pipe.ts';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { type Postmaster, spawnPostmaster, stopProcess } from '../postmaster.ts';
 import { identify } from '../process-identity.ts';
 
@@ -68,7 +68,11 @@ export async function untilLetIn(
     signal?.throwIfAborted();
     if (hasEnded) throw new Error('PostgreSQL ended before it had replayed the WAL');
     if (performance.now() > deadline) throw new Error('the WAL could not be replayed within a day');
-    const client = await connectPg({ socketDir, database: 'postgres' }).catch(() => null);
+    const client = await connectPg({
+      socketDir,
+      database: 'postgres',
+      silentMsMax: answerMs.quick,
+    }).catch(() => null);
     if (client !== null) return client.end();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

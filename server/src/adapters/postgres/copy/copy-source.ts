@@ -85,6 +85,10 @@ class Copying {
     const { conversation, options } = this;
     await this.agree();
     const client = await options.connect();
+    // What PostgreSQL is doing has no end, perhaps.
+    const quit = (): void => void client.end().catch(() => undefined);
+    this.gone.addEventListener('abort', quit, { once: true });
+    if (this.gone.aborted) quit();
     let backup: BackupSession | null = null;
     let sender: FileSender | null = null;
     try {
@@ -107,6 +111,7 @@ class Copying {
         bytesTotal: conversation.compared,
       });
     } finally {
+      this.gone.removeEventListener('abort', quit);
       await sender?.close();
       if (backup === null) void client.end().catch(() => undefined);
       else backup.close();

@@ -238,7 +238,7 @@ it('no code of a client runs, whatever is made of tables and databases', async (
   expect(one.objects.find(({ name }) => name === 'public.trap')).toMatchObject({ rows: 100 });
   expect(warnings()).toBe(before);
   // A SELECT would have done it.
-  const own = await connectPg({ socketDir: primary.socketDir, database: 'theirs' });
+  const own = await connectPg({ socketDir: primary.socketDir, database: 'theirs', silentMsMax: null });
   await own.query('SET search_path = public; SELECT count(*) FROM trap');
   await own.end();
   expect(warnings()).toBeGreaterThan(before);

@@ -217,6 +217,9 @@ class DatabaseReading {
       await endSession(client);
     } catch {
       // PostgreSQL is away, and what was under way with it.
+    } finally {
+      // Its process may be stopped.
+      copying.close();
     }
   }
 

@@ -5,7 +5,7 @@
  * Invariant: a session that is returned is the superuser's.
  */
 import type { Client } from 'pg';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { readingSettings } from '../pinned-settings.ts';
 
 /** `socketDir`, `version`: of the replica's PostgreSQL. */
@@ -31,6 +31,8 @@ export async function openReadingSession(
     socketDir,
     version,
     database,
+    // Tables are read in sessions of another kind (copy-session.ts).
+    silentMsMax: answerMs.thorough,
     applicationName: readingName,
     settings: { ...readingSettings, lock_timeout: String(lockTimeoutMs) },
     ...(port === undefined ? {} : { port }),

@@ -11,7 +11,8 @@ import { TransactionView } from './transaction-view.ts';
 
 let postgres: BarePostgres;
 let admin: Client;
-const connect = (database: string): Promise<Client> => connectPg({ socketDir: postgres.socketDir, database });
+const connect = (database: string): Promise<Client> =>
+  connectPg({ socketDir: postgres.socketDir, database, silentMsMax: null });
 
 beforeAll(async () => {
   postgres = await makeBarePostgres();

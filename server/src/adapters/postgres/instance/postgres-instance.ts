@@ -16,7 +16,7 @@ import { chooseLaunchUser, openPassage, preparePlace, type LaunchUser } from '..
 import { prepareDirectory } from '../owners.ts';
 import { openLogFile, type LogFile } from '../log-file.ts';
 import { openLogPipe, type LogPipe } from '../log-pipe.ts';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import {
   clearLeftovers,
   signal,
@@ -268,7 +268,11 @@ class Instance implements PostgresInstance {
   /** Null if it lets sessions in. */
   private async knock(): Promise<StartFailure | null> {
     try {
-      const client = await connectPg({ socketDir: this.socketDir, database: 'postgres' });
+      const client = await connectPg({
+        socketDir: this.socketDir,
+        database: 'postgres',
+        silentMsMax: answerMs.quick,
+      });
       await client.end();
       return null;
     } catch (cause) {

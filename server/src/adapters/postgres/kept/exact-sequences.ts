@@ -4,7 +4,7 @@
  * Invariant: behind `setSequences` each sequence gives the number next that it would have given where they were read. Unlogged and temporary ones are not looked at.
  */
 import type { Client } from 'pg';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 
 export interface ExactSequence {
@@ -101,7 +101,7 @@ async function within<T>(
   database: string,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
-  const client = await connectPg({ socketDir, database });
+  const client = await connectPg({ socketDir, database, silentMsMax: answerMs.thorough });
   try {
     return await work(client);
   } finally {

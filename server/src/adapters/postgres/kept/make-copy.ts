@@ -12,7 +12,7 @@ import type { Client } from 'pg';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { BegunCopy, CopyMaker } from '../../../ports/kept-copy.ts';
 import { formatLsn, type Lsn, parseLsn, type Timeline, walPageBytes } from '../../../wal/lsn.ts';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { type BackupSession, keepWal, startBackup, type WalKeeper } from '../copy/backup-session.ts';
 import { readControlFacts } from '../copy/control-file.ts';
 import { controlFile, labelFile } from '../copy/file-class.ts';
@@ -50,7 +50,7 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
     if (base !== null || wal === undefined) return;
     const redo = await walBegin(directory.keptData);
     const { system } = readControlFacts(await readFile(join(directory.keptData, controlFile)));
-    const client = await connectPg({ socketDir, database: 'postgres' });
+    const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
     try {
       const now = await standing(client);
       const end = parseLsn(wal.end);
@@ -68,7 +68,10 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
 
   async function begin(signal: AbortSignal): Promise<BegunCopy> {
     lost();
-    const client = await connectPg({ socketDir, database: 'postgres' });
+    // It begins with a checkpoint.
+    const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: null });
+    const quit = (): void => void client.end().catch(() => undefined);
+    signal.addEventListener('abort', quit, { once: true });
     let backup: BackupSession | null = null;
     try {
       await directory.begin();
@@ -90,6 +93,8 @@ export function createCopyMaker(options: MakerOptions): CopyMaker {
       else backup.close();
       await directory.giveUp();
       throw error;
+    } finally {
+      signal.removeEventListener('abort', quit);
     }
   }
 
@@ -219,7 +224,7 @@ async function standing(client: Client): Promise<Standing> {
 
 /** What was committed last has been waited for. */
 async function flushedTo(socketDir: string): Promise<Lsn> {
-  const client = await connectPg({ socketDir, database: 'postgres' });
+  const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.quick });
   try {
     const { rows } = await client.query<{ lsn: string }>(
       'SELECT pg_catalog.pg_current_wal_flush_lsn()::pg_catalog.text AS lsn',

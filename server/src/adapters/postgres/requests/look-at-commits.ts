@@ -8,7 +8,7 @@
  */
 import type { Client } from 'pg';
 import type { CommitsLook, LookAtCommits } from '../../../ports/commits-look.ts';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { findWeakenedCommitsIn } from './weakened-commits.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 
@@ -37,7 +37,8 @@ class Looks {
 
   async look(isServed: boolean): Promise<CommitsLook> {
     if (isServed) this.isLate = true;
-    const client = await connectPg({ socketDir: this.place.socketDir, database: 'postgres' });
+    const { socketDir } = this.place;
+    const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
     try {
       // Before the catalogs: what is committed in between is in one of them.
       const prepared = await this.stillPrepared(client);

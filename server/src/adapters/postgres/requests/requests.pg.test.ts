@@ -13,7 +13,8 @@ let barista: Client;
 /** Barista's own. */
 let own: Client;
 
-const connectOwn = (): Promise<Client> => connectPg({ socketDir: pg.socketDir, database: pg.database });
+const connectOwn = (): Promise<Client> =>
+  connectPg({ socketDir: pg.socketDir, database: pg.database, silentMsMax: null });
 
 async function connectAs(user: string): Promise<Client> {
   const client = new Client({
@@ -29,7 +30,7 @@ async function connectAs(user: string): Promise<Client> {
 }
 
 async function lookIn({ socketDir }: { readonly socketDir: string }): Promise<string[]> {
-  const client = await connectPg({ socketDir, database: 'postgres' });
+  const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: null });
   try {
     return await findWeakenedCommitsIn({ socketDir }, client);
   } finally {
@@ -440,7 +441,7 @@ describe('settings that outlive their session', () => {
 
   it('are looked for without a limit on the time of a transaction', async () => {
     await pg.superuser.query(`ALTER DATABASE ${pg.database} SET transaction_timeout = '1min'`);
-    const client = await connectPg({ ...pg, database: pg.database });
+    const client = await connectPg({ ...pg, database: pg.database, silentMsMax: null });
     await pg.superuser.query(`ALTER DATABASE ${pg.database} RESET ALL`);
     const { rows } = await client.query('SHOW transaction_timeout');
     await client.end();

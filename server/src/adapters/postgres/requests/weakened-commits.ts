@@ -6,7 +6,7 @@
  */
 import type { Client } from 'pg';
 import { listDatabases, type ListedDatabase } from '../databases.ts';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 
 /**
@@ -75,7 +75,11 @@ export async function findWeakenedCommitsIn(
   };
   const lookOn = async (): Promise<void> => {
     for (let database = left.shift(); database !== undefined; database = left.shift()) {
-      const session = await connectPg({ socketDir, database: database.bytes });
+      const session = await connectPg({
+        socketDir,
+        database: database.bytes,
+        silentMsMax: answerMs.thorough,
+      });
       try {
         await inDatabase(database.name, session);
       } finally {

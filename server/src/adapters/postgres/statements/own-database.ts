@@ -12,7 +12,7 @@ import { errorResponse } from '../../../pgwire/backend-messages.ts';
 import { socketPort } from '../data-directory.ts';
 import { listDatabases } from '../databases.ts';
 import { reservedUsers } from '../reserved-users.ts';
-import { connectPg } from '../pg-client.ts';
+import { answerMs, connectPg } from '../pg-client.ts';
 import { ForeignSchemaError, hasStatementSchema, installStatementSchema, proofOf } from './own-schema.ts';
 import { openSession } from './session-connection.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
@@ -35,14 +35,14 @@ const drawnFromSql =
 /** @throws whatever `pg` throws when PostgreSQL is away */
 export async function openStatementDatabase(options: StatementDatabaseOptions): Promise<StatementDatabase> {
   const { socketDir, secret, messageBytesMax, isAfterCrash } = options;
-  const own = await connectPg({ socketDir, database: 'postgres' });
+  const own = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
 
   /** By number: a database may be made again under its name. */
   const installed = new Set<string>();
 
   async function within<T>(database: string | Uint8Array, work: (client: Client) => Promise<T>): Promise<T> {
     if (Buffer.from(database).toString('latin1') === 'postgres') return work(own);
-    const client = await connectPg({ socketDir, database });
+    const client = await connectPg({ socketDir, database, silentMsMax: answerMs.thorough });
     try {
       return await work(client);
     } finally {
@@ -104,7 +104,7 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     },
     async isThere() {
       try {
-        const client = await connectPg({ socketDir, database: 'postgres' });
+        const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
         await client.end();
         return true;
       } catch {

@@ -30,7 +30,7 @@ export async function sourceOf(
   let durable: DurablePosition = { position: await postgres.position(), configuration: null };
   return createCopySource({
     dataDir: postgres.dataDir,
-    connect: () => connectPg({ socketDir: postgres.socketDir, database: 'postgres' }),
+    connect: () => connectPg({ socketDir: postgres.socketDir, database: 'postgres', silentMsMax: null }),
     owner: testOwner,
     installation: testInstallation,
     position: () => durable,

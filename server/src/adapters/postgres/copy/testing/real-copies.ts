@@ -39,7 +39,8 @@ async function openAt(root: string, binaries: PgBinaries): Promise<CopyFixture> 
       createCopySource({
         ...chosen,
         dataDir: places.data,
-        connect: () => connectPg({ socketDir: server.instance.socketDir, database: 'postgres' }),
+        connect: () =>
+          connectPg({ socketDir: server.instance.socketDir, database: 'postgres', silentMsMax: null }),
         owner,
         installation: testInstallation,
         bytesPerSecondMax: () => null,
