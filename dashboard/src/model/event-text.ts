@@ -140,6 +140,8 @@ function describeOperation(event: Extract<TraceEvent, { layer: 'operation' }>): 
     }
     case 'MessagesPassed':
       return `heard ${namesOf(event.heard)} · sent ${namesOf(event.sent)}`;
+    case 'PreparedRolledBack':
+      return `'${event.gid}' (database ${event.database}) was prepared ${Math.round(event.ageMs / 60_000)} minutes ago`;
     case 'LogFull':
     case 'LogResumed':
     case 'LogRefused':
@@ -226,6 +228,7 @@ const notable: ReadonlySet<TraceEvent['name']> = new Set([
   'Restored',
   'RecoveryPhase',
   'VerifyDone',
+  'PreparedRolledBack',
 ]);
 
 /** Events worth a coloured mark: something changed hands, or broke. */

@@ -197,6 +197,13 @@ export type OperationalEvent =
   | { readonly name: 'RecoveryPhase'; readonly progress: RecoveryProgress | null }
   | { readonly name: 'VerifyDone'; readonly result: VerifyResult }
   | { readonly name: 'LogFull' | 'LogResumed' | 'LogRefused'; readonly reason: string }
+  /** A leader has rolled back a transaction that was prepared too long ago. */
+  | {
+      readonly name: 'PreparedRolledBack';
+      readonly gid: string;
+      readonly database: string;
+      readonly ageMs: number;
+    }
   /** Where statements travel and somebody watches: what an entry holds that has been chosen; `what` null: nothing for a database. */
   | {
       readonly name: 'SlotChosen';

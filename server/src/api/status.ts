@@ -220,6 +220,8 @@ export interface ReplicaStatus {
     readonly readIndexes: number;
     readonly shownQuestions: number;
     readonly readsRefused: number;
+    /** Missing: no age of prepared transactions is configured. */
+    readonly preparedRolledBack?: number;
   };
 }
 
@@ -340,6 +342,8 @@ export interface HeldResources {
     readonly max: number;
     /** `xids`: so many transaction ids ago it began. No row version that it can see is removed by VACUUM. */
     readonly oldest: { readonly gid: string; readonly ageMs: number; readonly xids: number } | null;
+    /** Missing: none is configured. `problem`: why a transaction that is older is still there. */
+    readonly limit?: { readonly minutes: number; readonly problem: string | null };
   };
 }
 

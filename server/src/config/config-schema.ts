@@ -139,6 +139,8 @@ const bounds = z.strictObject({
     .min(MIB)
     .max(1024 * 1024 * MIB)
     .default(1024 * MIB),
+  /** A leader rolls back what was prepared longer ago. Nothing if absent. */
+  preparedTransactionMinutesMax: z.int().min(1).max(525_600).optional(),
   /** Only with `payload: statements`. A request that lasts longer at every replica fails. */
   statementSecondsMax: z.int().min(1).max(86_400).default(60),
 });

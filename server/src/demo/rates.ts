@@ -37,7 +37,7 @@ export function ratesBetween(before: Reading | null, after: Reading | null): Rep
   if (before === null || after === null || before.pid !== after.pid || after.atMs <= before.atMs)
     return noRates;
   const seconds = (after.atMs - before.atMs) / 1000;
-  const perSecond = (key: keyof ReplicaStatus['counters']): number =>
+  const perSecond = (key: 'transactions' | 'reads' | 'appliedEntries'): number =>
     Math.max(0, (after.counters[key] - before.counters[key]) / seconds);
   const agreements = difference(before.latencies.agreements, after.latencies.agreements);
   const { upToMs } = after.latencies;

@@ -8,14 +8,16 @@ import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
 import { HeldResourceWatch } from '../adapters/postgres/inspection/held-resources.ts';
+import { PreparedAgeLimit } from '../adapters/postgres/inspection/old-prepared.ts';
 import { lookAtCommits } from '../adapters/postgres/requests/look-at-commits.ts';
 import { installRequestsIn } from '../adapters/postgres/requests/install-requests.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { ApplyTraceEvent } from '../api/events.ts';
+import type { ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import type { LogStore } from '../ports/log-store.ts';
 import type { Joined } from '../replica/database/missing-database.ts';
-import { assembleReplica, type ReplicaAdapters } from './assemble-replica.ts';
+import { assembleReplica, type AssembledReplica, type ReplicaAdapters } from './assemble-replica.ts';
 import type { Frame, RunningReplica } from './frame.ts';
 import { inspectedPostgres } from './inspected-postgres.ts';
 import { measuredLog } from './measured-log.ts';
@@ -26,6 +28,7 @@ import {
   openReplicaDatabase,
   prepareDatabase,
   replaceDatabase,
+  type ReplicaDatabase,
 } from './replica-database.ts';
 import { scheduleBackups } from './scheduled-backups.ts';
 import { showReplica, type ShownReplica } from './show-replica.ts';
@@ -79,16 +82,18 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
   transport.offerCopies(offeredCopies(config, cluster, database, assembled));
   const backups = offeredBackups(config, database, assembled);
   const held = new HeldResourceWatch(database.server.instance, logger);
+  const oldPrepared = ageLimitOf(frame, { assembled, database, held });
   const parts = { replica: assembled.replica, database, backups, identity: log.identity, held };
   const header = (): ReturnType<typeof headerOf> => headerOf(config, parts);
   const schedule = scheduleBackups({ config, cluster, assembled, source: backups, header, logger });
   const { replica } = assembled;
   const running: RunningReplica = {
-    status: (clients) => ({
-      ...replica.status(clients),
-      backup: schedule?.report() ?? null,
-      held: held.report,
-    }),
+    status: (clients) =>
+      withAgeLimit(config, oldPrepared, {
+        ...replica.status(clients),
+        backup: schedule?.report() ?? null,
+        held: held.report,
+      }),
     measures: () => replica.measures(),
     admin: replicaAdmin(config, parts),
     readSlot: (slot) => shown.readSlot(slot),
@@ -99,6 +104,7 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
     stop: async () => {
       shown.stop();
       held.stop();
+      oldPrepared?.stop();
       await schedule?.stop();
       await replica.stop();
     },
@@ -108,6 +114,49 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
   frame.door.lead(assembled.replica.service);
   assembled.replica.start();
   schedule?.start();
+}
+
+interface Watched {
+  readonly assembled: AssembledReplica;
+  readonly database: ReplicaDatabase;
+  readonly held: HeldResourceWatch;
+}
+
+/** Null: prepared transactions may be as old as they like. */
+function ageLimitOf(
+  { config, context: { logger }, events }: Frame,
+  { assembled, database, held }: Watched,
+): PreparedAgeLimit | null {
+  const minutes = config.bounds.preparedTransactionMinutesMax;
+  if (minutes === undefined) return null;
+  return new PreparedAgeLimit(database.server.instance, {
+    ageMsMax: minutes * 60_000,
+    leads: () => assembled.replica.service.service().kind === 'here',
+    oldestMs: () => held.report?.prepared.oldest?.ageMs ?? null,
+    onRolledBack: (what) => {
+      logger.warn(what, 'a transaction was rolled back that was prepared too long ago');
+      events.operation({ name: 'PreparedRolledBack', ...what });
+    },
+    onProblem: (problem) => {
+      if (problem === null) logger.info('no prepared transaction is too old any more');
+      else logger.warn({ problem }, 'a transaction that was prepared too long ago is not rolled back');
+    },
+  });
+}
+
+function withAgeLimit(
+  { bounds: { preparedTransactionMinutesMax: minutes } }: ReplicaConfig,
+  limit: PreparedAgeLimit | null,
+  status: ReplicaStatus,
+): ReplicaStatus {
+  if (limit === null || minutes === undefined) return status;
+  const { held, counters } = status;
+  const { problem, rolledBack } = limit;
+  return {
+    ...status,
+    counters: { ...counters, preparedRolledBack: rolledBack },
+    held: held == null ? null : { ...held, prepared: { ...held.prepared, limit: { minutes, problem } } },
+  };
 }
 
 function archiveOf(

@@ -179,6 +179,7 @@ const status: z.ZodType<ReplicaStatus> = shapeOf<ReplicaStatus>()({
         count,
         max: count,
         oldest: z.strictObject({ gid: z.string(), ageMs: count, xids: count }).nullable(),
+        limit: z.strictObject({ minutes: count, problem: z.string().nullable() }).exactOptional(),
       }),
     })
     .nullable()
@@ -197,6 +198,7 @@ const status: z.ZodType<ReplicaStatus> = shapeOf<ReplicaStatus>()({
     readIndexes: count,
     shownQuestions: count,
     readsRefused: count,
+    preparedRolledBack: count.exactOptional(),
   }),
 });
 

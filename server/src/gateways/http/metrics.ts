@@ -178,6 +178,11 @@ const totals: typeof gauges = [
     'Reads at this standby that were refused because it was not current in time, or the leader did not show in time what they had found',
     (s) => s.counters.readsRefused,
   ],
+  [
+    'barista_prepared_rolled_back_total',
+    'Prepared transactions that this replica has rolled back for their age',
+    (s) => s.counters.preparedRolledBack ?? 0,
+  ],
   ['barista_archive_gaps_total', 'Times that WAL was missing in the archive', (s) => s.archive?.gaps ?? 0],
   ['barista_dropped_events_total', 'Events that a listener did not get', (s) => s.counters.droppedEvents],
 ];

@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
 import { listDatabases, type ListedDatabase } from '../databases.ts';
+import { rollBackSql } from '../inspection/old-prepared.ts';
 import { extensionSchema, makeExtension } from '../own-extension.ts';
 import { connectPg } from '../pg-client.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
@@ -35,10 +36,7 @@ export async function openForChecks(server: RunningPostgres, signal?: AbortSigna
   });
   await inEveryDatabase(server, signal, async (client) => {
     const { rows } = await client.query<{ name: Buffer }>(preparedSql);
-    for (const { name } of rows) {
-      const bytes = [...name].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`);
-      await client.query(`ROLLBACK PREPARED E'${bytes.join('')}'`);
-    }
+    for (const { name } of rows) await client.query(rollBackSql(name));
   });
 }
 
