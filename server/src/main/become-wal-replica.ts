@@ -59,7 +59,8 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
       findLogin: createLoginFinder(database.server.instance),
       prepare: () => prepareDatabase(config, database),
       lookAtCommits: () => lookAtCommits(database.server.instance),
-      installRequests: (name) => installRequestsIn(database.server.instance, name),
+      installRequests: (name) =>
+        database.server.withRoom(() => installRequestsIn(database.server.instance, name)),
       openArchive: archiveOf(config, cluster, logger),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },
@@ -131,6 +132,7 @@ function ageLimitOf(
   if (minutes === undefined) return null;
   return new PreparedAgeLimit(database.server.instance, {
     ageMsMax: minutes * 60_000,
+    withRoom: (work) => database.server.withRoom(work),
     leads: () => assembled.replica.service.service().kind === 'here',
     oldestMs: () => held.report?.prepared.oldest?.ageMs ?? null,
     onRolledBack: (what) => {

@@ -31,6 +31,7 @@ import { FileLook } from './file-look.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
 import { EndedWaits } from './ended-waits.ts';
 import { openInstance, type InstanceOptions, type PostgresInstance } from './instance/postgres-instance.ts';
+import { LockReserve } from './lock-reserve.ts';
 import { LaunchError } from './launch-error.ts';
 import { answerMs, connectPg } from './pg-client.ts';
 import { nextXidSql } from './next-xid.ts';
@@ -54,6 +55,8 @@ export interface DatabaseServerOptions extends InstanceOptions {
 /** Also what only the adapters around need: the instance behind it. */
 export interface PostgresDatabaseServer extends DatabaseServer {
   readonly instance: PostgresInstance;
+  /** Does what opens a session of our own, or writes: where the lock table is full, with the room that is kept for that. @throws as `work` */
+  withRoom<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -82,6 +85,8 @@ class Server implements PostgresDatabaseServer {
   private feed: StandbyFeed | null = null;
   private readonly session: OwnSession;
   private readonly snapshots: OwnSession;
+  /** Of a primary. */
+  private reserve: LockReserve | null = null;
   private readonly files: FileLook;
   private readonly waits = new EndedWaits();
   private readonly standbyFlushes = new StandbyFlushes();
@@ -152,8 +157,10 @@ class Server implements PostgresDatabaseServer {
     const run = (this.run += 1);
     await this.instance.start({ kind: 'primary' }, ended);
     const { instance, session } = this;
+    const isOver = (): boolean => this.run !== run;
     const barriers = new BarrierSessions(instance.socketDir);
-    const opening = openPrimary({ instance, session, isOver: () => this.run !== run, barriers });
+    const reserve = this.reserveLocks(isOver);
+    const opening = openPrimary({ instance, session, isOver, barriers, reserve });
     const isOpen = new AbortController();
     const late = setTimeout(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
       throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
@@ -171,9 +178,20 @@ class Server implements PostgresDatabaseServer {
     const barriers = new BarrierSessions(instance.socketDir);
     // A session takes some time to begin, in which PostgreSQL is promoted.
     void barriers.warmUp();
+    const reserve = this.reserveLocks(isOver);
+    void reserve.warmUp();
     await promoteStandby({ instance, session, isOver, receivedFrom }, promotion);
     await this.closeFeed(feed);
-    return openPrimary({ instance, session, isOver, barriers });
+    return openPrimary({ instance, session, isOver, barriers, reserve });
+  }
+
+  private reserveLocks(isOver: () => boolean): LockReserve {
+    this.reserve = new LockReserve(this.instance, isOver);
+    return this.reserve;
+  }
+
+  withRoom<T>(work: () => Promise<T>): Promise<T> {
+    return this.reserve === null ? work() : this.reserve.withRoom(work);
   }
 
   async checkup(): Promise<Checkup> {
@@ -256,6 +274,7 @@ class Server implements PostgresDatabaseServer {
 
   async stop(mode: 'fast' | 'immediate' | 'kill'): Promise<void> {
     this.run += 1;
+    this.reserve = null;
     this.session.drop();
     this.snapshots.drop();
     this.files.restart();

@@ -14,6 +14,7 @@ import type {
 import type { BarrierSessions } from './barrier-sessions.ts';
 import { sqlStateOf } from './database-error.ts';
 import type { PostgresInstance } from './instance/postgres-instance.ts';
+import type { LockReserve } from './lock-reserve.ts';
 import { nextXidSql } from './next-xid.ts';
 import type { OwnSession } from './own-session.ts';
 import { answerAnew } from './session-answer.ts';
@@ -32,6 +33,7 @@ export interface PrimaryRun {
   /** It was stopped: another run of the same directory is not asked. */
   readonly isOver: () => boolean;
   readonly barriers: BarrierSessions;
+  readonly reserve: LockReserve;
 }
 
 /** @throws Error */
@@ -42,6 +44,7 @@ export async function openPrimary(run: PrimaryRun): Promise<PrimaryDatabase> {
   );
   const { name, system } = rows[0]!;
   const timeline = Number.parseInt(name.slice(0, 8), 16) as Timeline;
+  await run.reserve.hold();
   return new Primary(run, timeline, BigInt(system));
 }
 
@@ -109,7 +112,8 @@ class Primary implements PrimaryDatabase {
   }
 
   barrier(): Promise<Lsn> {
-    return this.run.barriers.begin();
+    const { barriers, reserve } = this.run;
+    return reserve.withRoom(() => barriers.begin());
   }
 
   async openTransactions(pids: readonly number[]): Promise<ReadonlyMap<number, bigint>> {

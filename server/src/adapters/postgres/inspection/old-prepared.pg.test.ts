@@ -41,6 +41,7 @@ function limitOf(ageMsMax: number): PreparedAgeLimit {
     {
       ageMsMax,
       leads: () => leads,
+      withRoom: (work) => work(),
       oldestMs: () => Number.MAX_SAFE_INTEGER,
       onRolledBack: (what) => rolledBack.push(what),
       onProblem: (problem) => problems.push(problem),

@@ -18,6 +18,9 @@ const atOnceMax = 1_000;
 /** Another session has it in hand; it is gone. */
 const leftAlone: ReadonlySet<string | null> = new Set(['55000', '42704']);
 
+/** Of the lock table. */
+const outOfMemory = '53200';
+
 const oldSql = ownSql(`
   SELECT pg_catalog.textsend(gid) AS gid, pg_catalog.namesend(database) AS database,
     (extract(epoch FROM pg_catalog.clock_timestamp() - prepared) OPERATOR(pg_catalog.*) 1000)::pg_catalog.int8::pg_catalog.text AS ms
@@ -44,6 +47,8 @@ export interface PreparedAgeLimitOptions {
   readonly leads: () => boolean;
   /** As of the last look; null: there is none, or nothing is known. */
   readonly oldestMs: () => number | null;
+  /** Does it, and has room in the lock table for that: what is too old may have filled it. */
+  readonly withRoom: <T>(work: () => Promise<T>) => Promise<T>;
   readonly onRolledBack: (what: RolledBack) => void;
   /** Null: nothing is in the way any more. Told when it changes. */
   readonly onProblem: (problem: string | null) => void;
@@ -81,12 +86,12 @@ export class PreparedAgeLimit {
 
   /** Never rejects. One look at a time. */
   async look(): Promise<void> {
-    const { leads, oldestMs, ageMsMax } = this.options;
+    const { leads, oldestMs, ageMsMax, withRoom } = this.options;
     if (this.isBusy || !leads()) return;
     if ((oldestMs() ?? 0) <= ageMsMax) return this.tell(null);
     this.isBusy = true;
     try {
-      this.tell(await this.rollBack());
+      this.tell(await withRoom(() => this.rollBack()));
     } catch (error) {
       this.tell(messageOf(error));
     } finally {
@@ -116,6 +121,7 @@ export class PreparedAgeLimit {
       try {
         await this.within(database, old);
       } catch (error) {
+        if (sqlStateOf(error) === outOfMemory) throw error;
         problem = `database "${textOf(database)}": ${messageOf(error)}`;
       }
     }

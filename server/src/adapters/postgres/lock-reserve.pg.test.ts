@@ -1,0 +1,92 @@
+/** A lock table that a client has filled, also by a transaction that is prepared: its leader goes on, and another one can follow. */
+import type { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { FedStandby, never } from '../../ports/testing/database-fixture.ts';
+import { foundDatabase, logOf, resumePrimary, type TestPrimary } from '../../ports/testing/test-primary.ts';
+import type { Timeline } from '../../wal/lsn.ts';
+import { timelineFile } from '../../wal/timeline-file.ts';
+import { PreparedAgeLimit } from './inspection/old-prepared.ts';
+import { openRealFixture, type RealFixture } from './testing/real-fixture.ts';
+import { connectAs, testBinaries } from './testing/test-instance.ts';
+
+/** It looks when the test says so. */
+const neverMs = 3_600_000;
+let fixture: RealFixture;
+let primary: TestPrimary;
+
+beforeEach(async () => {
+  fixture = await openRealFixture(await testBinaries());
+  primary = await resumePrimary(fixture, logOf(await foundDatabase(fixture)));
+  primary.chooseAlways();
+});
+afterEach(() => fixture.dispose());
+
+const connect = (): Promise<Client> => connectAs(fixture.server.instance.socketDir, 'postgres', 'postgres');
+
+/** Takes every entry that there is, in a transaction that could be prepared. */
+async function fillLocks(): Promise<Client> {
+  const client = await connect();
+  await client.query(`BEGIN; SELECT pg_current_xact_id(); DO $$ BEGIN
+    FOR n IN 1..1000000 LOOP
+      BEGIN PERFORM pg_advisory_xact_lock(n); EXCEPTION WHEN out_of_memory THEN EXIT; END;
+    END LOOP;
+  END $$`);
+  return client;
+}
+
+const isFull = () =>
+  connect().then(
+    async (client) => client.end().then(() => false),
+    (error: { readonly code?: string }) => error.code === '53200',
+  );
+
+it('a barrier is made all the same, again and again', async () => {
+  const client = await fillLocks();
+  expect(await isFull()).toBe(true);
+  for (let times = 0; times < 3; times++) {
+    await primary.passBarrier();
+    await expect.poll(isFull).toBe(true);
+  }
+  await client.end();
+});
+
+it('a standby that is promoted with what filled it takes over, and makes barriers', async () => {
+  const client = await fillLocks();
+  await client.query("PREPARE TRANSACTION 'full'");
+  await primary.passBarrier();
+  await primary.untilReceived();
+  const { log } = primary;
+  await fixture.server.stop('immediate');
+  const fed = await FedStandby.start(fixture, log, log.position);
+  await fed.untilReplayed(log.position.end);
+  const { replayed, nextXid } = await fed.look();
+  fed.standby.shut();
+  const timeline = log.lead(replayed, { system: log.position.system, nextXid });
+  const history = (number: Timeline): string => timelineFile(log.position, number);
+  const promoted = await fed.standby.promote({ timeline, fork: replayed, history });
+  expect(await promoted.barrier()).toBeGreaterThan(replayed);
+  await fixture.server.stop('immediate');
+  expect(await (await fixture.server.startPrimary(never)).barrier()).toBeGreaterThan(replayed);
+});
+
+it('a prepared transaction that filled it is rolled back for its age', async () => {
+  const client = await fillLocks();
+  await client.query("PREPARE TRANSACTION 'full'");
+  const rolledBack: string[] = [];
+  const limit = new PreparedAgeLimit(
+    fixture.server.instance,
+    {
+      ageMsMax: 0,
+      leads: () => true,
+      oldestMs: () => 1,
+      withRoom: (work) => fixture.server.withRoom(work),
+      onRolledBack: ({ gid }) => rolledBack.push(gid),
+      onProblem: () => undefined,
+    },
+    neverMs,
+  );
+  expect(await isFull()).toBe(true);
+  await limit.look();
+  limit.stop();
+  expect([rolledBack, limit.problem, await isFull()]).toEqual([['full'], null, false]);
+});
