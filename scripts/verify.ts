@@ -5,6 +5,7 @@
  * Exit code 0 only if every step passed. All steps run even when one fails, so that one run tells everything.
  */
 import { spawn, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { makeMemoryDirectory } from './memory-directory.ts';
 
@@ -130,6 +131,15 @@ function kill(leader: number): void {
   }
 }
 
+/** Linux shares its processors among sessions first, and heeds what is nice only within one: this says so of a whole session. */
+function yieldToOthers(leader: number): void {
+  try {
+    writeFileSync(`/proc/${leader}/autogroup`, '10');
+  } catch {
+    // Not Linux, or it does not share so.
+  }
+}
+
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     underWay.forEach(kill);
@@ -153,6 +163,7 @@ function run(step: Step): Promise<Result> {
     });
     const leader = child.pid ?? 0;
     underWay.add(leader);
+    if (step.isPatient) yieldToOthers(leader);
     const output: Buffer[] = [];
     const limit = setTimeout(() => {
       output.push(Buffer.from(`\nFAIL ${step.name}: stopped after ${STEP_LIMIT_MINUTES} minutes\n`));
@@ -202,7 +213,8 @@ async function runStage(stage: Stage): Promise<readonly Result[]> {
 }
 
 const FAILURES_MAX = 20;
-const REASON_LINES = 6;
+const REASON_LINES = 12;
+const REASON_LENGTH = 600;
 
 /** Each test or check that failed, with the first lines of why; else how the output ends. Whoever sees only the end of a long output sees them too. */
 function failuresIn(text: string): readonly string[] {
@@ -215,7 +227,7 @@ function failuresIn(text: string): readonly string[] {
     // Tests that failed in the same way are named together.
     for (const reason of lines.slice(i + 1, i + 1 + REASON_LINES)) {
       if (reason === '' || isFailure(reason)) break;
-      failures.push(`  ${reason.slice(0, 300)}`);
+      failures.push(`  ${reason.slice(0, REASON_LENGTH)}`);
     }
   });
   return failures.length === 0

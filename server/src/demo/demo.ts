@@ -37,7 +37,7 @@ import { type DemoOptions, demoHost, demoUser, planReplicas, portsOf, type Repli
 import { noteJoin, readJoin } from './join-file.ts';
 import { endProcess, replicaSignals } from './left-behind.ts';
 import { areFree, awaitFreePorts, requireFreePorts } from './ports.ts';
-import { untilServing } from './readiness.ts';
+import { lastWords, untilServing } from './readiness.ts';
 import { createReplicaMachine } from './replica-machine.ts';
 import { createReplicaChanges } from './replica-changes.ts';
 import type { ReplicaCommand } from './replica-process.ts';
@@ -315,8 +315,7 @@ async function endLeftReplicas(dir: DemoDir, say: (line: string) => void): Promi
 async function whyStopped(plan: ReplicaPlan | undefined): Promise<string> {
   if (plan === undefined) return 'A replica has ended.';
   const text = await readFile(plan.logFile, 'utf8').catch(() => '');
-  const last = text.trimEnd().split('\n').slice(-12).join('\n');
-  return `${plan.id} has ended while it started. The end of ${plan.logFile}:\n${last}`;
+  return `${plan.id} has ended while it started. Of ${plan.logFile}:\n${lastWords(text)}`;
 }
 
 /** What a person needs to go on: the replicas, the psql line, the dashboard's address. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { ClusterReplica, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
-import { readyMsMax, untilServing } from './readiness.ts';
+import { lastWords, readyMsMax, untilServing } from './readiness.ts';
 
 let replicas: ClusterReplica[];
 let said: string[];
@@ -133,4 +133,12 @@ it('replicas that are no members any more are missed by nobody, however many the
   const nobody = wait();
   await vi.advanceTimersByTimeAsync(1000);
   expect(nobody.outcome).toMatch(/The cluster does not serve/);
+});
+
+it('of a log that has ended what tells of trouble is shown, or its end', () => {
+  const told = '{"level":30,"msg":"peer"}';
+  const fatal = '{"level":60,"msg":"failed"}';
+  const trace = '    at serve (serve.js:1:1)';
+  expect(lastWords(`${fatal}\n${trace}\n${told}\n${told}\n`)).toBe(`${fatal}\n${trace}`);
+  expect(lastWords(`${told}\n`.repeat(9))).toBe(Array(6).fill(told).join('\n'));
 });

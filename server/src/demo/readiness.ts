@@ -99,3 +99,22 @@ function stateOf(status: ReplicaStatus | null, ageMs: number | null): string {
     return 'is no member any more: remove it in the operator’s view, and what is left of it here goes';
   return status.message ?? (status.state === 'serving' ? 'serves, but does not vote yet' : status.state);
 }
+
+const wordsMax = 6;
+const warning = 40;
+
+/** Of a replica's log: the last lines that tell of trouble, or that it did not write itself; if there are none, its end. */
+export function lastWords(log: string): string {
+  const lines = log.trimEnd().split('\n');
+  const troubled = lines.filter((line) => levelOf(line) >= warning);
+  return (troubled.length > 0 ? troubled : lines).slice(-wordsMax).join('\n');
+}
+
+function levelOf(line: string): number {
+  try {
+    const { level } = JSON.parse(line) as { readonly level?: number };
+    return level ?? warning;
+  } catch {
+    return warning;
+  }
+}
