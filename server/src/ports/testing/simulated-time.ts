@@ -15,13 +15,6 @@ interface Callback {
   work: (() => void) | null;
 }
 
-let callsOfAll = 0;
-
-/** Callbacks that were made in all simulated times of this process. */
-export function callsMade(): number {
-  return callsOfAll;
-}
-
 export class SimulatedTime implements Timers {
   private readonly queue: Callback[] = [];
   private passedMs = 0;
@@ -86,7 +79,6 @@ export class SimulatedTime implements Timers {
       if (next.work === null) continue;
       this.passedMs = next.atMs;
       this.called += 1;
-      callsOfAll += 1;
       next.work();
     }
     this.passedMs = endMs;
