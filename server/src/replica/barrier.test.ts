@@ -1,11 +1,14 @@
 /** Barriers of a leader (commits of its own, behind which answers wait) that its PostgreSQL does not wait for, or cannot make. */
 import { expect, it } from 'vitest';
+import type { TraceEvent } from '../api/events.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { MemoryGroup } from './testing/memory-group.ts';
 import type { MemoryMember } from './testing/memory-member.ts';
 
-async function begin(): Promise<{ group: MemoryGroup; leader: MemoryMember; others: readonly ReplicaId[] }> {
-  const group = new MemoryGroup({ replicas: 3, seed: 5 });
+async function begin(
+  onEvent?: (member: ReplicaId, event: TraceEvent) => void,
+): Promise<{ group: MemoryGroup; leader: MemoryMember; others: readonly ReplicaId[] }> {
+  const group = new MemoryGroup({ replicas: 3, seed: 5, ...(onEvent === undefined ? {} : { onEvent }) });
   await group.begin();
   const leader = group.serving()!;
   const others = group.ids.filter((id) => id !== leader.id);
@@ -50,8 +53,11 @@ it('is made again when its session was terminated: a new leader comes to serve',
   await group.stop();
 });
 
-it('makes a leader hand over that cannot make any', async () => {
-  const { group, leader } = await begin();
+it('makes a leader hand over that cannot make any, and say why', async () => {
+  const reasons: string[] = [];
+  const { group, leader } = await begin((_, event) => {
+    if (event.name === 'Depose') reasons.push(event.reason);
+  });
   const [one, other] = group.members.filter((member) => member !== leader);
   for (const { postgres } of group.members) postgres.failingBarriers = Number.POSITIVE_INFINITY;
   leader.crash();
@@ -62,6 +68,11 @@ it('makes a leader hand over that cannot make any', async () => {
   healthy.postgres.failingBarriers = 0;
 
   expect(await group.time.passUntil(() => group.serving() === healthy, 30_000)).toBe(true);
+  expect(reasons).toContainEqual(
+    expect.stringMatching(
+      /has made no barrier for \d+ ms: terminating connection due to administrator command$/,
+    ),
+  );
   unserving.postgres.failingBarriers = 0;
   leader.postgres.failingBarriers = 0;
   await leader.start();

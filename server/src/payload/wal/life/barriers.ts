@@ -48,17 +48,21 @@ export class Barriers {
     const { timers, timings, logger } = context.options;
     const { patienceMs, hangMs } = timings;
     const deadlineMs = timers.nowMs() + patienceMs;
+    // The last try may end with the patience, and has nothing to say.
+    let said: string | null = null;
     for (;;) {
       const untilMs = Math.min(deadlineMs, timers.nowMs() + hangMs);
       try {
         return await inTime(context, { what: 'a barrier', untilMs, isOver }, this.primary.barrier());
       } catch (error) {
         if (isOver()) throw error;
+        const reason = error instanceof Error ? error.message : String(error);
         if (timers.nowMs() >= deadlineMs) {
-          this.brokenBecause = `PostgreSQL has made no barrier for ${patienceMs} ms`;
+          this.brokenBecause = `PostgreSQL has made no barrier for ${patienceMs} ms: ${said ?? reason}`;
           context.signal.notify();
           throw error;
         }
+        said = reason;
         logger.warn({ err: error }, 'a barrier was not made, and is made again');
         await pause(timers, retryMs);
       }
