@@ -1,4 +1,5 @@
 /** Behind each file of unit tests: it has left nothing to the next file in the same process that takes its processor, or changes what its time is. */
+import { performance } from 'node:perf_hooks';
 import { afterAll, vi } from 'vitest';
 
 /** In each look a process with nothing to do rests at some time. */
