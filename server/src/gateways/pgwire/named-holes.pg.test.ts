@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
-import { ask, codeOf, keys, q, run } from './testing/helpers.ts';
+import { ask, codeOf, keys, q, run, sleep } from './testing/helpers.ts';
 import {
   client,
   connect,
@@ -112,6 +112,67 @@ describe('a transaction that only notifies', () => {
     await client.query('SELECT 1');
     expect(heard).toEqual(['first']);
     expect(await recorded()).toEqual(['barista x', 'barista y INSERT 0 1']);
+  });
+});
+
+describe('a statement that gives the session its name', () => {
+  const text = (sql: string) => [{ text: sql }];
+  const byParameters = {
+    text: 'SELECT set_config($1, $2, false)',
+    values: ['barista.request_id', 'x'],
+  };
+  const set = "set_config('barista.request_id', 'x', false)";
+  it.each([
+    ['by parameters', [byParameters]],
+    ['by parameters, beside something else', [{ ...byParameters, text: `${byParameters.text}, now()` }]],
+    ['by parameters, where another name was set', [{ text: "SET barista.request_id = 'w'" }, byParameters]],
+    ['by parameters in a block', [{ text: 'BEGIN' }, byParameters, { text: 'COMMIT' }]],
+    ['by a statement that is prepared in SQL', [...text(`PREPARE g AS SELECT ${set}`), ...text('EXECUTE g')]],
+    ['between dollars', text("SELECT set_config($$barista.request_id$$, 'x', false)")],
+    ['beside something else', text(`SELECT ${set}, now()`)],
+    ['beside something else in a block', [...text('BEGIN'), ...text(`SELECT ${set}, now()`), ...text('END')]],
+    ['in a part of a query', text(`WITH given AS (SELECT ${set}) SELECT * FROM given`)],
+    ['in what is copied', text(`COPY (SELECT ${set}) TO STDOUT`)],
+    ['as it is explained', text(`EXPLAIN ANALYZE SELECT ${set}`)],
+    ['in a body', text(`DO $$ BEGIN PERFORM ${set}; END $$`)],
+  ])('leaves it to the next one that writes: %s', async (_, statements) => {
+    for (const wasDone of [false, true]) {
+      const one = await connect();
+      for (const statement of statements) await one.query(statement);
+      const { rows } = await client.query<{ done: boolean }>(
+        "SELECT pg_barista.request_committed('x') AS done",
+      );
+      expect(rows[0]?.done).toBe(wasDone);
+      await one.query(insert);
+      await one.end();
+    }
+    expect(notices).toEqual([told]);
+    expect(await keys(pg)).toHaveLength(1);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+  });
+
+  it.each([
+    ['behind its Parse', 1],
+    ['behind its Parse, and a Sync', 2],
+  ])('by parameters that come %s', async (_, ahead) => {
+    const messages = [
+      send.parse('', 'SELECT set_config($1, $2, false)'),
+      ...(ahead === 2 ? [send.sync] : []),
+      send.bind({ portal: '', statement: '', parameters: ['Barista.REQUEST_ID', 'x'] }),
+      send.execute(''),
+      send.sync,
+    ];
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const wire = await connectWire(gateway.connection);
+      wire.send(...messages.slice(0, ahead));
+      if (ahead === 2) await wire.until('Z');
+      else await sleep(50);
+      await ask(wire, ...messages.slice(ahead));
+      await ask(wire, q(insert));
+      wire.close();
+    }
+    expect(await keys(pg)).toHaveLength(1);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
   });
 });
 

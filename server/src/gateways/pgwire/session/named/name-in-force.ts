@@ -29,6 +29,11 @@ function onlySets(text: string): boolean {
   return bare.split(';').every((statement) => setting.test(statement.trim()));
 }
 
+/** Only one statement, as far as can be seen, which gives the name. */
+function onlyGives(text: string): boolean {
+  return /\bset(?:_config)?\b/i.test(text) && !/;\s*\S/.test(text);
+}
+
 /** What one message says that concerns the name of its transaction. */
 export interface MessageMentions {
   readonly type: number;
@@ -53,12 +58,12 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
   const nameEnd = isParse ? stringEnd(frame, headerBytes, frame.length) : headerBytes - 1;
   const sql = type === front.query || isParse ? frame.subarray(nameEnd + 1) : null;
   const sqlEnd = sql === null ? 0 : stringEnd(sql, 0, sql.length);
+  const mayOnlySet = sql !== null && sqlEnd <= settingCharsMax;
+  const bare = mayOnlySet ? sql.toString('latin1', 0, sqlEnd) : '';
   return {
     type,
     name,
-    acts:
-      type !== front.bind &&
-      (sql === null || sqlEnd > settingCharsMax || !onlySets(sql.toString('latin1', 0, sqlEnd))),
+    acts: type !== front.bind && !(mayOnlySet && (onlySets(bare) || (name && onlyGives(bare)))),
     lasts: name && !isParse && lasting.test(text),
     statement: isParse ? shortName(frame, headerBytes, nameEnd) : '',
   };
@@ -73,6 +78,8 @@ export class NameInForce {
   private readonly naming = new StatementNames();
   private readonly setting = new StatementNames();
   private lasts = false;
+  /** The Bind whose turn it is mentions the setting. */
+  private bindGives = false;
 
   /** The session's messages must be looked at one by one. */
   get needsCare(): boolean {
@@ -82,6 +89,7 @@ export class NameInForce {
   /** A message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again, until it is taken. */
   note({ type, name, acts, lasts, statement }: MessageMentions): void {
     if (name) this.mayBeSet = true;
+    this.bindGives = name && type === front.bind;
     if (type === front.parse) {
       if (!this.naming.note(statement, name)) this.lasts = true;
       this.setting.note(statement, !acts);
@@ -105,10 +113,11 @@ export class NameInForce {
     this.lasts = true;
   }
 
-  /** This statement is about to be executed. */
+  /** This statement is about to be executed. One that gives the name does nothing else that counts, but for what PostgreSQL says of it. */
   bound(statement: string): void {
-    if (this.naming.has(statement)) this.mayBeSet = true;
-    if (!this.setting.has(statement)) this.acts = true;
+    const gives = this.bindGives || this.naming.has(statement);
+    if (gives) this.mayBeSet = true;
+    else if (!this.setting.has(statement)) this.acts = true;
   }
 
   /** No transaction is open, and the next message is the first of another one. */

@@ -124,7 +124,7 @@ describe('the COMMIT of a block of the client’s own', () => {
   it('that prepares the transaction is refused where the name is taken: nothing is prepared that could be committed', () => {
     const { transaction, sent, told, fromPostgres } = start();
     transaction.claimBefore('prepare');
-    expect(sent[0]?.equals(claimName('PREPARE TRANSACTION', false))).toBe(true);
+    expect(sent[0]?.equals(claimName({ tag: 'PREPARE TRANSACTION', acts: false, before: null }))).toBe(true);
     fromPostgres(failure('RQ001', 'PREPARE TRANSACTION'), readyForQuery('E'));
     fromPostgres(commandComplete('ROLLBACK'), readyForQuery('I'));
     fromPostgres(commandComplete('SELECT 1'), readyForQuery('I'));
@@ -154,7 +154,7 @@ describe('a request outside of a block', () => {
     transaction.wrap(nothing, false);
     fromPostgres(row('named 61 62'), readyForQuery('T'));
     fromPostgres(...answer, readyForQuery('T'));
-    expect(sent.at(-1)?.equals(claimAndCommit(kept, false))).toBe(true);
+    expect(sent.at(-1)?.equals(claimAndCommit({ tag: kept, acts: false, before: null }))).toBe(true);
   });
 
   it.each(requests)(

@@ -38,14 +38,15 @@ export class NamedTransaction {
   wrap(replies: Replies, extended: boolean): void {
     const { answers, send } = this.wire;
     let refused: ErrorFields | null = null;
+    let before = '';
     const client = clientFlight('hold', extended, (status) =>
-      this.wrappedAnswered({ client, replies, refused, status }),
+      this.wrappedAnswered({ client, replies, refused, before, status }),
     );
     answers.expect(
       ownFlight(({ row, error }) => {
         refused = error;
         if (error !== null) client.mode = 'swallow';
-        else this.note(row);
+        else before = this.note(row);
       }),
     );
     answers.expect(client);
@@ -71,16 +72,19 @@ export class NamedTransaction {
       }),
     );
     answers.expect(client);
-    send(own.claimName(prepares ? 'PREPARE TRANSACTION' : 'COMMIT', this.wire.name.acts));
+    const tag = prepares ? 'PREPARE TRANSACTION' : 'COMMIT';
+    send(own.claimName({ tag, acts: this.wire.name.acts, before: null }));
   }
 
   private wrappedAnswered(wrapped: {
     readonly client: ClientFlight;
     readonly replies: Replies;
     readonly refused: ErrorFields | null;
+    /** The name that was set before it, or none. */
+    readonly before: string;
     readonly status: TransactionStatus;
   }): void {
-    const { client, replies, refused, status } = wrapped;
+    const { client, replies, refused, before, status } = wrapped;
     const { answers } = this.wire;
     if (refused !== null) {
       const again = isRepetition(refused);
@@ -92,7 +96,7 @@ export class NamedTransaction {
       if (status === 'I') tell();
       else this.run(again ? own.rollBackAndForget : own.rollBack, tell);
     } else if (status === 'E') this.run(own.rollBack, () => answers.sayReady('I'));
-    else if (status === 'T') this.commitWrapped(client);
+    else if (status === 'T') this.commitWrapped(client, before);
     else {
       // It has ended the block by itself, which nothing is let through for.
       this.tellSuccess(client);
@@ -100,11 +104,13 @@ export class NamedTransaction {
     }
   }
 
-  private commitWrapped(client: ClientFlight): void {
+  private commitWrapped(client: ClientFlight, before: string): void {
     const { answers } = this.wire;
     const { completion, completions, tellsData } = client;
     const tag = completion === null || completions > 1 || tellsData ? null : commandTag(completion);
-    this.run(own.claimAndCommit(tag, this.wire.name.acts), ({ row, error, status }) => {
+    const { acts } = this.wire.name;
+    const claimed = { tag, acts, before: completions <= 1 ? before : null };
+    this.run(own.claimAndCommit(claimed), ({ row, error, status }) => {
       if (error === null) {
         this.committed(this.noteClaim(row));
         this.tellSuccess(client);
@@ -165,10 +171,12 @@ export class NamedTransaction {
     this.wire.answers.say(errorFromFields(new Map(told)));
   }
 
-  /** What PostgreSQL says of the name before the transaction. */
-  private note(text: string | null): void {
+  /** What PostgreSQL says of the name before the transaction: the name, or none. */
+  private note(text: string | null): string {
     const row = readRequestRow(text);
-    if (row.kind !== 'none') this.wire.learn(row);
+    if (row.kind === 'none') return '';
+    this.wire.learn(row);
+    return row.name;
   }
 
   /** What PostgreSQL says of the name as the transaction is about to be committed. */

@@ -11,16 +11,24 @@ const name = 'barista.request';
 /** Begins a block, and fails with RQ001 if a transaction of the name that is set has been committed; waits for one that is under way. */
 export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_request()'));
 
-/**
- * Claims the name for the transaction that is open, which is about to be committed. `tag`: how its success will be told; null if that cannot be kept. `acts`: it has done more than settings, and takes its name unless it is READ ONLY; else it takes it only if it has an id.
- */
-export function claimName(tag: string | null, acts: boolean): Buffer {
-  return flight(claim(tag, acts));
+/** What is known of the transaction whose name is claimed. */
+export interface Claimed {
+  /** How its success will be told; null if that cannot be kept. */
+  readonly tag: string | null;
+  /** It has done more than settings, and takes its name unless it is READ ONLY; else it takes it only if it has an id. */
+  readonly acts: boolean;
+  /** The name that was set before its only statement, or none: one that this statement has given it takes only if it has an id. Null: not known, or there were more statements. */
+  readonly before: string | null;
 }
 
-export function claimAndCommit(tag: string | null, acts: boolean): Buffer {
+/** Claims the name for the transaction that is open, which is about to be committed. */
+export function claimName(claimed: Claimed): Buffer {
+  return flight(claim(claimed));
+}
+
+export function claimAndCommit(claimed: Claimed): Buffer {
   // Without the Flush the claim's answer would come only when the COMMIT has waited.
-  return flight(claim(tag, acts), send.flush, run('COMMIT'));
+  return flight(claim(claimed), send.flush, run('COMMIT'));
 }
 
 export const rollBack = flight(run('ROLLBACK'));
@@ -34,14 +42,19 @@ export const rollBackAndForget = flight(run('ROLLBACK'), forget);
 export const failBlock = flight(send.parse(name, `SELECT 'refused by the gateway'::pg_catalog.int4`));
 
 const claims = 'SELECT pg_barista.claim_request($1)';
-/** The transaction that sets the name, and has done nothing else yet, leaves it for the next one. */
-const claimsIfWritten = `SELECT CASE
+/** The transaction that gives the name, and has done nothing else, leaves it for the next one. `$2`: a name that counts as given before, in hexadecimal. */
+const claimsUnlessGiven = `SELECT CASE
   WHEN pg_catalog.pg_current_xact_id_if_assigned() IS NULL AND pg_catalog.length(pg_catalog.current_setting('barista.request_id', true)) OPERATOR(pg_catalog.>) 0
+    AND pg_catalog.encode(pg_catalog.convert_to(pg_catalog.current_setting('barista.request_id', true), 'UTF8'), 'hex') OPERATOR(pg_catalog.<>) $2
   THEN pg_barista.describe_request('unused', pg_catalog.current_setting('barista.request_id', true))
   ELSE pg_barista.claim_request($1) END`;
+/** In hexadecimal: of no name. */
+const ofNone = '';
 
-function claim(tag: string | null, acts: boolean): Buffer {
-  return run(acts ? claims : claimsIfWritten, [tag ?? '']);
+function claim({ tag, acts, before }: Claimed): Buffer {
+  if (acts && before === null) return run(claims, [tag ?? '']);
+  const counts = acts && before !== null ? Buffer.from(before).toString('hex') : ofNone;
+  return run(claimsUnlessGiven, [tag ?? '', counts]);
 }
 
 function run(sql: string, parameters: readonly string[] = []): Buffer {
