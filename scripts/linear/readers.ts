@@ -297,7 +297,7 @@ export const others: Readonly<Record<string, string>> = {
   'pgwire/sql-bytes.ts': 'placeWithin',
   'pgwire/statement-kinds.ts': 'needsAllWords kindOf',
   // What rewriteMessages and rewriteQuery consist of.
-  'determinism/bare-text.ts': 'withBlanksForComments',
+  'determinism/bare-text.ts': 'withBlanksForComments hasLongOperatorRun',
   'determinism/cache.ts': 'RewritingCache',
   'determinism/client-text.ts': 'isAscii bytesOf textOf',
   'determinism/edits.ts': 'applyEdits',
@@ -358,7 +358,6 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/named/named-batch.ts': 'NamedBatch',
   'gateways/pgwire/session/named/named-requests.ts': 'NamedRequests',
   'gateways/pgwire/session/named/named-session.ts': 'NamedSession',
-  'gateways/pgwire/session/named/own-statements.ts': 'claimName claimAndCommit',
   'gateways/pgwire/session/named/request-databases.ts': 'RequestDatabases',
   'gateways/pgwire/session/outbox.ts': 'Outbox',
   'gateways/pgwire/session/reading/read-answers.ts': 'ReadAnswers',

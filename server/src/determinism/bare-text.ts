@@ -22,5 +22,30 @@ export function withBlanksForComments(text: string): string {
   return bytes.toString('latin1');
 }
 
+/** PostgreSQL's scanner, and libpg-query's, take a time for operator characters in a row that grows with the square of their number. */
+export const operatorRunMax = 1000;
+
+/** Outside of strings, quoted names and comments. `text`: as `withBlanksForComments` gives it. */
+export function hasLongOperatorRun(text: string): boolean {
+  const bytes = Buffer.from(text, 'latin1');
+  if (!runsLong(bytes, () => true)) return false;
+  const reader = new StatementReader(usualRules, () => {});
+  return runsLong(bytes, (at) => {
+    reader.push(bytes, at, at + 1);
+    return reader.isPlain;
+  });
+}
+
+function runsLong(bytes: Buffer, counts: (at: number) => boolean): boolean {
+  let run = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const isOne = counts(at) && operatorBytes.has(bytes[at]!);
+    run = isOne ? run + 1 : 0;
+    if (run > operatorRunMax) return true;
+  }
+  return false;
+}
+
+const operatorBytes: ReadonlySet<number> = new Set(Buffer.from('+-*/<>=~!@#%^&|`?'));
 const space = 0x20;
 const slash = 0x2f;

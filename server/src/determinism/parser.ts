@@ -4,7 +4,7 @@
  * Texts come as one character per byte of the client's ("binary" strings). So places are bytes, whatever the client's encoding is, and nothing is decoded: the scanner knows all
  * bytes from 128 on as letters. Encodings whose characters hold bytes below 128 in second place are not for this (see `client-text.ts`).
  */
-import { withBlanksForComments } from './bare-text.ts';
+import { hasLongOperatorRun, operatorRunMax, withBlanksForComments } from './bare-text.ts';
 import { loadModule, parseSync, SqlError } from 'libpg-query';
 
 /** A node of a tree: its kind is the only key of the object around it. */
@@ -84,9 +84,17 @@ export function parseText(text: string): Parsed {
       at: text.indexOf('\0'),
     };
   if (text === '') return { kind: 'parsed', statements: [] };
+  const bare = withBlanksForComments(text);
+  if (hasLongOperatorRun(bare))
+    return {
+      kind: 'wrong',
+      sqlstate: '54000',
+      message: `a statement has more than ${operatorRunMax} operator characters in a row`,
+      at: undefined,
+    };
   try {
     const place = placeMap(text);
-    const tree = parseSync(withBlanksForComments(text)) as unknown as TreeNode;
+    const tree = parseSync(bare) as unknown as TreeNode;
     const statements = ((tree.stmts ?? []) as TreeNode[]).map((raw): ParsedStatement => {
       const start = typeof raw.stmt_location === 'number' ? raw.stmt_location : 0;
       const length = typeof raw.stmt_len === 'number' ? raw.stmt_len : undefined;

@@ -61,6 +61,11 @@ test.each([
   "select set_config('max_parallel_workers_per_gather', '0', false)",
   'alter role r password null',
   "create role r password 'SCRAM-SHA-256$4096:c2FsdA==$a2V5:a2V5'",
+  "select ('then'::text)::date, 'now'::text",
+  'create operator ?&? (rightarg = int4, function = int4abs)',
+  'create aggregate s (int) (sfunc = int4pl, stype = int)',
+  `select '${'-'.repeat(2000)}', $$${'*'.repeat(2000)}$$, "${'+'.repeat(2000)}"`,
+  `select 1 ${'- '.repeat(1000)} 1`,
 ])('passed on as it is: %s', (sql) => {
   const result = rewriteQuery(sql, context);
   expect(result).toMatchObject({ kind: 'rewritten', sql, edits: [] });
@@ -134,6 +139,33 @@ test.each([
   ['create function f() returns int set max_parallel_workers_per_gather = 1 return 1', 'fixed settings'],
   ['set standard_conforming_strings = off', 'fixed settings'],
   ["select query_to_xml('select clock_timestamp()', true, false, '')", 'SQL in a string'],
+  ["insert into t select table_to_xml('pg_stat_activity', true, false, '')", 'SQL in a string'],
+  ["insert into t select schema_to_xml('pg_catalog', true, false, '')", 'SQL in a string'],
+  ["insert into t select database_to_xml(true, false, '')", 'SQL in a string'],
+  ['create operator ?&? (rightarg = int4, function = pg_catalog.pg_stat_get_backend_pid)', 'bound functions'],
+  ['create operator ?&? (leftarg = text, rightarg = text, procedure = "pg_notify")', 'bound functions'],
+  [
+    'create aggregate a (int) (sfunc = int4larger, stype = int, finalfunc = pg_stat_get_backend_pid)',
+    'bound functions',
+  ],
+  [
+    'create aggregate a (int) (sfunc = s, stype = int, msfunc = s, minvfunc = s, mstype = int, mfinalfunc = pg_backend_pid)',
+    'bound functions',
+  ],
+  ['create cast (t as interval) with function age(timestamptz)', 'bound functions'],
+  [
+    'create operator class c for type t using btree as function 1 pg_stat_get_backend_pid(int)',
+    'bound functions',
+  ],
+  ['create type r as range (subtype = float8, subtype_diff = pg_sleep)', 'bound functions'],
+  ["create table t (a timestamptz default ('now'::text)::timestamptz)", "'now' as a date or time"],
+  ["select ('today'::varchar::text)::date", "'now' as a date or time"],
+  ['do $$begin for r in explain analyze select 1 loop end loop; end$$', 'bodies as strings'],
+  [
+    'create function f() returns int language sql as $$select pid from pg_stat_activity$$',
+    'bodies as strings',
+  ],
+  ['do $$begin perform pg_stat_get_backend_pid(1); end$$', 'bodies as strings'],
   ['insert into t select pg_database_size(current_database())', 'statistics views'],
   ['update t set a = pg_stat_get_numscans(1)', 'statistics views'],
   ['selec 1', 'syntax errors'],
@@ -262,4 +294,9 @@ test.each([
 ])('numbers of objects are not compared: %s', (sql, compare) => {
   const result = rewriteQuery(sql, context);
   expect(result).toMatchObject({ kind: 'rewritten', statements: [{ compare }] });
+});
+
+test.each(['+', '+-'])('a long row of operator characters is refused: %s', (some) => {
+  const sql = `select 1${some.repeat(30_000)}1`;
+  expect(rewriteQuery(sql, context)).toMatchObject({ kind: 'refused', sqlstate: '54000' });
 });

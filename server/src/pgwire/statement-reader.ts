@@ -64,6 +64,11 @@ export class StatementReader {
     this.onStatement = onStatement;
   }
 
+  /** In no string, quoted name or comment. */
+  get isPlain(): boolean {
+    return this.state === 'between' || this.state === 'word';
+  }
+
   get isInComment(): boolean {
     return this.state === 'lineComment' || this.state === 'blockComment';
   }

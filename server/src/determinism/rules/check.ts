@@ -6,7 +6,16 @@ import type { Edit } from '../edits.ts';
 import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal, RewriteContext, StatementFacts } from '../rewriting.ts';
 import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
-import { clockWords, namesInBodies, refusedFunctions, replaced, takesSql } from './functions.ts';
+import {
+  clockWords,
+  namesInBodies,
+  ofOneReplica,
+  ownViews,
+  refusedFunctions,
+  replaced,
+  takesSql,
+} from './functions.ts';
+import { bindingRefusal } from './bound-functions.ts';
 import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
 import { acknowledgeOf } from './acknowledge.ts';
 import { effectOfCall } from './session-effects.ts';
@@ -117,6 +126,23 @@ function checkLiteral({ node, parent }: Visited): Finding {
   };
 }
 
+/** `('now'::text)::timestamptz`: the literal is a text, and is read by the clock all the same. */
+function checkCast({ node }: Visited): Finding {
+  const type = strings((node.typeName as TreeNode | undefined)?.names).at(-1) ?? '';
+  if (!clockTypes.has(type)) return undefined;
+  let arg = node.arg as TreeNode | undefined;
+  if (arg?.TypeCast === undefined) return undefined;
+  while (arg?.TypeCast !== undefined) arg = (arg.TypeCast as TreeNode).arg as TreeNode | undefined;
+  const value = ((arg?.A_Const as TreeNode | undefined)?.sval as TreeNode | undefined)?.sval;
+  if (typeof value !== 'string' || !mentionsClock(value)) return undefined;
+  return {
+    message: `'${value}' as ${type} would be read by each replica's own clock`,
+    hint: 'Write CURRENT_TIMESTAMP, CURRENT_DATE + 1 and such.',
+    rule: "'now' as a date or time",
+    position: Math.max(0, Number(node.location ?? 0)) + 1,
+  };
+}
+
 function checkSelect(node: TreeNode, isWrite: boolean): Finding {
   const ordered = Array.isArray(node.sortClause);
   const limited =
@@ -135,9 +161,6 @@ function checkSelect(node: TreeNode, isWrite: boolean): Finding {
 function picksWithoutOrder(visited: Visited): boolean {
   return visited.kind === 'SelectStmt' && checkSelect(visited.node, true) !== undefined;
 }
-
-const ownViews =
-  /^pg_(?:stat_|statio_|stats(?:_ext(?:_exprs)?)?$|statistic(?:_ext_data)?$|locks$|settings$|prepared_xacts$|replication_|hba_|file_|shmem|backend_|config$|cursors$)/;
 
 /** Of catalogs and sequences: they depend on when a replica has cleaned up, or has written a checkpoint. */
 const ownColumns = new Set(
@@ -168,9 +191,6 @@ function tellsOids({ kind, node }: Visited): boolean {
   if (kind === 'ColumnRef') return strings(node.fields).at(-1) === 'oid';
   return kind === 'FuncCall' && strings(node.funcname).at(-1)?.startsWith('lo_') === true;
 }
-
-const ofOneReplica =
-  /^pg_(?:(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\w+|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|ls_\w+|get_(?:wal|shmem|backend|replication)\w*|(?:safe_snapshot_)?blocking_pids)$/;
 
 function isOfOneReplica({ kind, node }: Visited): boolean {
   return kind === 'FuncCall' && ofOneReplica.test(strings(node.funcname).at(-1) ?? '');
@@ -215,6 +235,7 @@ function check(visited: Visited, text: string, context: RewriteContext, isWrite:
     };
   if (kind === 'SQLValueFunction') return checkClockWord(node);
   if (kind === 'A_Const') return checkLiteral(visited);
+  if (kind === 'TypeCast') return checkCast(visited);
   if (kind === 'SelectStmt') return checkSelect(node, isWrite);
   if (kind === 'RangeTableSample' && node.repeatable === undefined)
     return { message: 'TABLESAMPLE without REPEATABLE', rule: 'samples' };
@@ -249,7 +270,7 @@ function effectIn(statement: ParsedStatement, { kind, node }: Visited): Finding 
 }
 
 export function checkStatement(statement: ParsedStatement, text: string, context: RewriteContext): Checked {
-  const refused = statementRefusal(statement);
+  const refused = statementRefusal(statement) ?? bindingRefusal(statement);
   if (refused !== undefined) return refused;
   const edits: Edit[] = [];
   let refusal: Refusal | undefined;

@@ -40,7 +40,7 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
   [outside, 'outside the database', 'It acts at one replica only.'],
   [chance, 'other chance', 'Use random() or gen_random_uuid().'],
   [
-    'query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml ts_stat',
+    'query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema database_to_xml database_to_xmlschema database_to_xml_and_xmlschema ts_stat',
     'SQL in a string',
     'What it says is not looked into.',
   ],
@@ -56,6 +56,15 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
 export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(
   rows.flatMap(([names, rule, hint]) => names.split(' ').map((name) => [name, { rule, hint }] as const)),
 );
+
+/** Names of functions, without their beginning `pg_`, that tell of one replica: sizes, statistics, files, processes. */
+const toldByOneReplica =
+  '(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\\w+|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|ls_\\w+|get_(?:wal|shmem|backend|replication)\\w*|(?:safe_snapshot_)?blocking_pids';
+export const ofOneReplica = new RegExp(`^pg_(?:${toldByOneReplica})$`);
+/** Views that do, likewise. */
+const viewsOfOneReplica =
+  'stat_\\w*|statio_\\w*|stats(?:_ext(?:_exprs)?)?|statistic(?:_ext_data)?|locks|settings|prepared_xacts|replication_\\w*|hba_\\w*|file_\\w*|shmem\\w*|backend_\\w*|config|cursors';
+export const ownViews = new RegExp(`^pg_(?:${viewsOfOneReplica})$`);
 
 /** These execute SQL that a string holds, and are of use all the same: what strings among their arguments name is looked at as it is in bodies. */
 export const takesSql: ReadonlySet<string> = new Set(
@@ -83,6 +92,8 @@ export const namesInBodies = new RegExp(
     ...new Set(clockWords.values()),
     'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config|unlogged',
     'tomorrow|yesterday|today',
+    `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
+    'explain',
     'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
   ].join('|')})(?![A-Za-z0-9_$])`,
   'i',
