@@ -8,6 +8,7 @@
  * Responsible for: which databases are compared, and taking all snapshots at one moment. Memory stays small, however large the rows are.
  * Invariant: no code of a client's runs in these sessions (reading-session.ts, relations-sql.ts).
  */
+import { crc32 } from 'node:zlib';
 import type { DigestObject, SkippedObject, DataDigest } from '../../../ports/control.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import {
@@ -111,13 +112,14 @@ class Prepared implements PreparedDigest {
     return listed;
   }
 
-  /** The main database, and as many of the others as may be compared at once: the same on all replicas, and others with each slot. */
+  /** The main database, and as many of the others as may be compared at once: drawn by the slot, so the same on all replicas, and others with each slot however far apart these are. */
   private inTurn(listed: readonly ListedDatabase[], slot: number): readonly ListedDatabase[] {
     if (listed.length <= this.databasesMax) return listed;
     const main = listed.filter(({ name }) => name === mainDatabase);
     const others = listed.filter(({ name }) => name !== mainDatabase);
-    const first = slot % others.length;
-    return [...main, ...[...others.slice(first), ...others.slice(0, first)].slice(0, this.databasesMax - 1)];
+    const lots = new Map(others.map(({ name }) => [name, crc32(`${slot} ${name}`)]));
+    const drawn = others.toSorted((a, b) => lots.get(a.name)! - lots.get(b.name)!);
+    return [...main, ...drawn.slice(0, this.databasesMax - 1)];
   }
 
   private async reach(wanted: readonly ListedDatabase[]): Promise<void> {
@@ -153,7 +155,8 @@ class Prepared implements PreparedDigest {
         database: name,
         name: '',
         reason:
-          this.refused.get(name) ?? `only ${this.databasesMax} databases are compared at once, by turns`,
+          this.refused.get(name) ??
+          `only ${this.databasesMax} databases are compared at once, drawn anew each time`,
       }));
     const isTemplate = new Map(listed.map((database) => [database.name, database.isTemplate]));
     // While a template is connected to, no database can be made from it.
