@@ -5,7 +5,6 @@
  * Exit code 0 only if every step passed. All steps run even when one fails, so that one run tells everything.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 import { makeMemoryDirectory } from './memory-directory.ts';
 
@@ -131,15 +130,6 @@ function kill(leader: number): void {
   }
 }
 
-/** Linux shares its processors among sessions first, and heeds what is nice only within one: this says so of a whole session. */
-function yieldToOthers(leader: number): void {
-  try {
-    writeFileSync(`/proc/${leader}/autogroup`, '10');
-  } catch {
-    // Not Linux, or it does not share so.
-  }
-}
-
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     underWay.forEach(kill);
@@ -163,7 +153,6 @@ function run(step: Step): Promise<Result> {
     });
     const leader = child.pid ?? 0;
     underWay.add(leader);
-    if (step.isPatient) yieldToOthers(leader);
     const output: Buffer[] = [];
     const limit = setTimeout(() => {
       output.push(Buffer.from(`\nFAIL ${step.name}: stopped after ${STEP_LIMIT_MINUTES} minutes\n`));
