@@ -140,5 +140,5 @@ it('of a log that has ended what tells of trouble is shown, or its end', () => {
   const fatal = '{"level":60,"msg":"failed"}';
   const trace = '    at serve (serve.js:1:1)';
   expect(lastWords(`${fatal}\n${trace}\n${told}\n${told}\n`)).toBe(`${fatal}\n${trace}`);
-  expect(lastWords(`${told}\n`.repeat(9))).toBe(Array(6).fill(told).join('\n'));
+  expect(lastWords(`${told}\n`.repeat(19))).toBe(Array(12).fill(told).join('\n'));
 });

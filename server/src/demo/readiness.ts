@@ -100,7 +100,7 @@ function stateOf(status: ReplicaStatus | null, ageMs: number | null): string {
   return status.message ?? (status.state === 'serving' ? 'serves, but does not vote yet' : status.state);
 }
 
-const wordsMax = 6;
+const wordsMax = 12;
 const warning = 40;
 
 /** Of a replica's log: the last lines that tell of trouble, or that it did not write itself; if there are none, its end. */
