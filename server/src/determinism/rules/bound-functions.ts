@@ -3,7 +3,7 @@
  */
 import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal } from '../rewriting.ts';
-import { nodesOf, strings, walk } from '../tree.ts';
+import { nodesOf, strings, walk, word } from '../tree.ts';
 import { ofOneReplica, refusedFunctions, replaced } from './functions.ts';
 
 /** Options of a definition (`CREATE OPERATOR`, `AGGREGATE`, `TYPE`, ...) whose value is a function. */
@@ -31,9 +31,9 @@ function* namesBound({ kind, node }: ParsedStatement): Generator<readonly string
   const list = functionLists.get(kind);
   if (list !== undefined) yield strings(node[list]);
   if (definitions.has(kind))
-    for (const { defname, arg } of nodesOf(node.definition ?? node.options ?? node.params, 'DefElem')) {
-      if (!functionOptions.has(String(defname).toLowerCase())) continue;
-      const value = arg as TreeNode | undefined;
+    for (const option of nodesOf(node.definition ?? node.options ?? node.params, 'DefElem')) {
+      if (!functionOptions.has(word(option, 'defname').toLowerCase())) continue;
+      const value = option.arg as TreeNode | undefined;
       const listed = value?.List as TreeNode | undefined;
       yield strings((value?.TypeName as TreeNode | undefined)?.names ?? listed?.items);
     }

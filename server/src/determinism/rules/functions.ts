@@ -59,11 +59,11 @@ export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(
 
 /** Names of functions, without their beginning `pg_`, that tell of one replica: sizes, statistics, files, processes. */
 const toldByOneReplica =
-  '(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\\w+|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|ls_\\w+|get_(?:wal|shmem|backend|replication)\\w*|(?:safe_snapshot_)?blocking_pids';
+  '(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\\w{1,63}|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|ls_\\w{1,63}|get_(?:wal|shmem|backend|replication)\\w{0,63}|(?:safe_snapshot_)?blocking_pids';
 export const ofOneReplica = new RegExp(`^pg_(?:${toldByOneReplica})$`);
 /** Views that do, likewise. */
 const viewsOfOneReplica =
-  'stat_\\w*|statio_\\w*|stats(?:_ext(?:_exprs)?)?|statistic(?:_ext_data)?|locks|settings|prepared_xacts|replication_\\w*|hba_\\w*|file_\\w*|shmem\\w*|backend_\\w*|config|cursors';
+  'stat_\\w{0,63}|statio_\\w{0,63}|stats(?:_ext(?:_exprs)?)?|statistic(?:_ext_data)?|locks|settings|prepared_xacts|replication_\\w{0,63}|hba_\\w{0,63}|file_\\w{0,63}|shmem\\w{0,63}|backend_\\w{0,63}|config|cursors';
 export const ownViews = new RegExp(`^pg_(?:${viewsOfOneReplica})$`);
 
 /** These execute SQL that a string holds, and are of use all the same: what strings among their arguments name is looked at as it is in bodies. */

@@ -115,6 +115,7 @@ describe('a server process that is killed in the middle of a request', () => {
 
   it('where PostgreSQL ends every session, reads of the others are executed again', async () => {
     let heard: readonly Frame[] = [];
+    const truths: string[] = [];
     // On a busy machine the crash may meet the gateway amid a question of its own: then it says that it cannot know.
     for (let attempt = 0; attempt < 10 && heard.length < 2; attempt += 1) {
       const wire = await connectTo(follower);
@@ -128,8 +129,9 @@ describe('a server process that is killed in the middle of a request', () => {
       process.kill(rows[0]!.pid, 'SIGKILL');
       heard = (await wire.until('Z')).filter(({ type }) => type !== 'N');
       await recovered();
-      if (heard.length < 2) expect(heard.map(describeFrame).join()).toContain('C=08007');
+      truths.push(heard.length > 1 ? 'its answer' : heard.map(describeFrame).join());
     }
+    expect(truths.filter((words) => words !== 'its answer' && !words.includes('C=08007'))).toEqual([]);
     expect(heard.map(({ type }) => type)).toEqual(['T', 'D', 'C', 'Z']);
     expect(follower.listener.measures()).toMatchObject({ requestsRepeated: 1 });
   });
