@@ -304,6 +304,7 @@ export const others: Readonly<Record<string, string>> = {
   'determinism/parser.ts': 'parseText',
   'determinism/rewrite.ts': 'rewriteBinary',
   'determinism/rules/check.ts': 'checkStatement',
+  'determinism/rules/functions.ts': 'mayBeBuiltIn',
   'determinism/rules/session-effects.ts': 'effectOfCall',
   'determinism/rules/statements.ts': 'settingRefusal',
   'determinism/tree.ts': 'walk hasNode nodesOf word',

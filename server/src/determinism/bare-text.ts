@@ -27,6 +27,7 @@ export const operatorRunMax = 1000;
 
 /** Outside of strings, quoted names and comments. `text`: as `withBlanksForComments` gives it. */
 export function hasLongOperatorRun(text: string): boolean {
+  if (text.length <= operatorRunMax) return false;
   const bytes = Buffer.from(text, 'latin1');
   if (!runsLong(bytes, () => true)) return false;
   const reader = new StatementReader(usualRules, () => {});

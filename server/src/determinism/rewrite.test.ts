@@ -64,6 +64,7 @@ test.each([
   "select ('then'::text)::date, 'now'::text",
   'create operator ?&? (rightarg = int4, function = int4abs)',
   'create aggregate s (int) (sfunc = int4pl, stype = int)',
+  'create aggregate s (int) (sfunc = app.lastval, stype = int)',
   `select '${'-'.repeat(2000)}', $$${'*'.repeat(2000)}$$, "${'+'.repeat(2000)}"`,
   `select 1 ${'- '.repeat(1000)} 1`,
 ])('passed on as it is: %s', (sql) => {

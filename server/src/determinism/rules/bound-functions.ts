@@ -4,7 +4,7 @@
 import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal } from '../rewriting.ts';
 import { nodesOf, strings, walk, word } from '../tree.ts';
-import { ofOneReplica, refusedFunctions, replaced } from './functions.ts';
+import { mayBeBuiltIn, ofOneReplica, refusedFunctions, replaced } from './functions.ts';
 
 /** Options of a definition (`CREATE OPERATOR`, `AGGREGATE`, `TYPE`, ...) whose value is a function. */
 const functionOptions = new Set(
@@ -52,12 +52,9 @@ function* namesBound({ kind, node }: ParsedStatement): Generator<readonly string
 export function bindingRefusal(statement: ParsedStatement): Refusal | undefined {
   for (const parts of namesBound(statement)) {
     const name = parts.at(-1) ?? '';
-    const isBuiltIn = parts.length === 1 || parts[0] === 'pg_catalog' || refusedFunctions.has(name);
-    if (
-      !isBuiltIn ||
-      !(refusedFunctions.has(name) || replaced.has(name) || ofOneReplica.test(name) || name === 'set_config')
-    )
-      continue;
+    const differs =
+      refusedFunctions.has(name) || replaced.has(name) || ofOneReplica.test(name) || name === 'set_config';
+    if (!differs || !mayBeBuiltIn(parts)) continue;
     return {
       kind: 'refused',
       sqlstate: '0A000',

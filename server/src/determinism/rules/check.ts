@@ -8,6 +8,7 @@ import type { Refusal, RewriteContext, StatementFacts } from '../rewriting.ts';
 import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
 import {
   clockWords,
+  mayBeBuiltIn,
   namesInBodies,
   ofOneReplica,
   ownViews,
@@ -43,8 +44,7 @@ function nameLength(text: string, at: number): number {
 function checkCall(node: TreeNode, text: string, context: RewriteContext): Finding {
   const parts = strings(node.funcname);
   const name = parts.at(-1) ?? '';
-  if (parts.length > 2 || (parts.length === 2 && parts[0] !== 'pg_catalog' && !refusedElsewhere(name)))
-    return undefined;
+  if (!mayBeBuiltIn(parts)) return undefined;
   const at = Number(node.location ?? 0);
   if (name === 'set_config') {
     const refusal = setConfigRefusal(node);
@@ -86,10 +86,6 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext): Findi
     };
   return { at, removed: length, inserted: `barista_fn.${name}` };
 }
-
-/** Extensions stand in any schema. */
-const refusedElsewhere = (name: string): boolean =>
-  refusedFunctions.get(name)?.rule === 'other chance' || takesSql.has(name) || name.startsWith('dblink');
 
 function checkClockWord(node: TreeNode): Finding {
   const name = clockWords.get(word(node, 'op'));

@@ -71,6 +71,14 @@ export const takesSql: ReadonlySet<string> = new Set(
   'crosstab crosstab2 crosstab3 crosstab4 crosstab_hash connectby ts_rewrite'.split(' '),
 );
 
+/** A name in its parts is not certainly that of a client's function: the functions of extensions stand in any schema. */
+export function mayBeBuiltIn(parts: readonly string[]): boolean {
+  const name = parts.at(-1) ?? '';
+  const isOfExtension =
+    refusedFunctions.get(name)?.rule === 'other chance' || takesSql.has(name) || name.startsWith('dblink');
+  return parts.length === 1 || (parts.length === 2 && (parts[0] === 'pg_catalog' || isOfExtension));
+}
+
 /** SQL's own words for the clock, by the parser's names: the function takes the place of the word, so that the column of an answer keeps its name. */
 export const clockWords: ReadonlyMap<string, string> = new Map([
   ['SVFOP_CURRENT_DATE', 'current_date'],

@@ -8,7 +8,8 @@ it.each([
   "SET barista.request_id = 'n'",
   "begin; set local barista.request_id = 'it''s'; show search_path",
   "SELECT set_config('barista.request_id', $1, true)",
-])('only sets: %s', (sql) => {
+  "SELECT set_config('barista.request_id', $1, true), now()",
+])('only sets, or gives the name: %s', (sql) => {
   expect(acts(sql)).toBe(false);
 });
 
@@ -19,6 +20,8 @@ it.each([
   "SET x.y = $$a'b$$; SELECT dblink_exec('x', 'y''z')",
   "SET x.y = $1$a'b$1$; SELECT f('x')",
   `SET "x'y" = 1; NOTIFY c, 'x'`,
+  "NOTIFY c, 'set barista.request_id'",
+  "SELECT pg_notify('c', 'barista.request_id')",
 ])('may do more than set: %s', (sql) => {
   expect(acts(sql)).toBe(true);
 });

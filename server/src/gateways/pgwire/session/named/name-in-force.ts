@@ -29,9 +29,10 @@ function onlySets(text: string): boolean {
   return bare.split(';').every((statement) => setting.test(statement.trim()));
 }
 
-/** Only one statement, as far as can be seen, which gives the name. */
+/** Only one statement, as far as can be seen, which gives the name. A word in a string gives nothing, where it is plain what is one. */
 function onlyGives(text: string): boolean {
-  return /\bset(?:_config)?\b/i.test(text) && !/;\s*\S/.test(text);
+  const bare = notPlain.test(text) ? text : text.replaceAll(/'[^']*'/g, '');
+  return /\bset(?:_config)?\b/i.test(bare) && !/;\s*\S/.test(bare);
 }
 
 /** What one message says that concerns the name of its transaction. */
@@ -74,7 +75,7 @@ export class NameInForce {
   mayBeSet = false;
   /** The transaction has done more than set, show or ask: what it has changed PostgreSQL may not say before its COMMIT, or never, where it is elsewhere. */
   acts = false;
-  /** Prepared statements that mention the setting, and those that only set, show or ask. */
+  /** Prepared statements that mention the setting, and those that only set, show or ask, or give the name. */
   private readonly naming = new StatementNames();
   private readonly setting = new StatementNames();
   private lasts = false;
@@ -113,11 +114,10 @@ export class NameInForce {
     this.lasts = true;
   }
 
-  /** This statement is about to be executed. One that gives the name does nothing else that counts, but for what PostgreSQL says of it. */
+  /** This statement is about to be executed. One that is given the setting by a parameter does not count as acting: PostgreSQL tells whether it has written. */
   bound(statement: string): void {
-    const gives = this.bindGives || this.naming.has(statement);
-    if (gives) this.mayBeSet = true;
-    else if (!this.setting.has(statement)) this.acts = true;
+    if (this.naming.has(statement)) this.mayBeSet = true;
+    if (!this.bindGives && !this.setting.has(statement)) this.acts = true;
   }
 
   /** No transaction is open, and the next message is the first of another one. */
