@@ -111,14 +111,32 @@ function named(target: string, paths: RelationPaths): string {
   );
 }
 
-/** The file that was written to last, where the path ends so. */
+/** The file that was written to last, where the path ends so: of `pg_wal` none that is made ahead and holds nothing yet. */
 async function locate(path: string): Promise<string | null> {
   if (!path.endsWith('<newest>')) return path;
   const directory = path.slice(0, -'/<newest>'.length);
-  const names = (await readdir(directory).catch(() => [])).filter((name) => /^[0-9A-F]+$/.test(name));
+  const all = (await readdir(directory).catch(() => [])).filter((name) => /^[0-9A-F]+$/.test(name));
+  const inUse = await Promise.all(
+    all.map((name) => !path.includes('pg_wal') || holdsOwnWal(join(directory, name), name)),
+  );
+  const names = all.filter((_name, index) => inUse[index]);
   const times = await Promise.all(names.map(async (name) => (await stat(join(directory, name))).mtimeMs));
   const newest = names[times.indexOf(Math.max(...times))];
   return newest === undefined ? null : join(directory, newest);
+}
+
+/** A segment that was made ahead is zeros, and one that is used again begins with the address that it had. */
+async function holdsOwnWal(path: string, name: string): Promise<boolean> {
+  const file = await open(path, 'r');
+  try {
+    const [high = '', low = ''] = [name.slice(8, 16), name.slice(16, 24)];
+    const { size } = await file.stat();
+    const own = (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) * BigInt(size);
+    const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0);
+    return buffer.readBigUInt64LE(8) === own;
+  } finally {
+    await file.close();
+  }
 }
 
 async function emptyDirectory(path: string): Promise<void> {

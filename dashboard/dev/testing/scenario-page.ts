@@ -52,10 +52,13 @@ export async function playOnPage(
     const stage = await play.getAttribute('data-stage');
     if (stage === 'answered') break;
     if (stage !== 'told') throw new Error(await play.innerText());
+    const rule = play.locator('.scenario-now [data-testid=scenario-rule]');
+    // Its text is loaded when the first rule is shown.
+    await rule.locator('pre').waitFor({ timeout: timeoutMs });
     const current: ToldOnPage = {
       title: await play.locator('.scenario-now h3').innerText(),
       caption: await part('scenario-caption').innerText(),
-      rule: await play.locator('.scenario-now [data-testid=scenario-rule]').innerText(),
+      rule: await rule.innerText(),
     };
     told.push(current);
     await onTold?.(told.length - 1, current);

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
-import { ask, holdCommits, leaderAt, q, waitingCommits } from './testing/helpers.ts';
+import { ask, holdCommits, leaderAt, q, untilCommitsWait } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { connectWire, describeFrame, type WireClient } from './testing/wire-client.ts';
@@ -81,7 +81,7 @@ it('eight of them, whose changes are in another database, have none made twice, 
     wire.send(
       q(`INSERT INTO far SELECT '${index} next' FROM (SELECT pg_catalog.txid_current(), writes()) w`),
     );
-  await expect.poll(() => waitingCommits(pg)).toBe(8);
+  await untilCommitsWait(pg, 8);
   cable.cut();
   for (const wire of clients) {
     const told = codes((await wire.until('Z')).map(describeFrame));
@@ -97,7 +97,7 @@ it('a cursor WITH HOLD whose query writes at COMMIT has its id asked for, and it
   await ask(wire, q('BEGIN; DECLARE c CURSOR WITH HOLD FOR SELECT writes()'));
   letCommitsGo = await holdCommits(pg);
   wire.send(q('COMMIT'));
-  await expect.poll(() => waitingCommits(pg)).toBe(1);
+  await untilCommitsWait(pg, 1);
   cable.cut();
   expect(codes((await wire.until('Z')).map(describeFrame))).toEqual(['C COMMIT\\0', 'Z I']);
   expect(follower.service.asked).toHaveLength(1);

@@ -16,7 +16,7 @@ import {
   settled,
   sleep,
   sleeping,
-  waitingCommits,
+  untilCommitsWait,
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -61,7 +61,7 @@ const insert = 'INSERT INTO t VALUES (1)';
 async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   letCommitsGo = await holdCommits(pg);
   wire.send(...messages);
-  await expect.poll(() => waitingCommits(pg)).toBe(1);
+  await untilCommitsWait(pg, 1);
 }
 
 /** Of the only transaction that waits, as PostgreSQL has it. */
@@ -186,7 +186,7 @@ it('a change that is not committed is sent to the next leader', async () => {
     hears: [],
   });
   // Here the next leader has the same PostgreSQL.
-  await expect.poll(() => waitingCommits(pg)).toBe(2);
+  await untilCommitsWait(pg, 2);
   await letCommitsGo?.();
   expect(await hears()).toEqual(['C INSERT 0 1\\0', 'Z I']);
   // Both are woken at once, and whoever is answered first need not be the first that others see.

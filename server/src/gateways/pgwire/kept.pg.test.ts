@@ -17,7 +17,7 @@ import {
   settled,
   sleeping,
   holdCommits,
-  waitingCommits,
+  untilCommitsWait,
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -345,7 +345,7 @@ describe('a client of a leader that hands over', () => {
     leader.service.outcome = 'notCommitted';
     const letCommitsGo = await holdCommits(pg);
     const told = codeOf(direct.query('INSERT INTO t VALUES (1)'));
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     way.cut();
     await letCommitsGo();
     expect(await told).toBe('08007');

@@ -10,7 +10,7 @@ import {
   leaderAt,
   q,
   sleep,
-  waitingCommits,
+  untilCommitsWait,
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import {
@@ -37,7 +37,7 @@ describe('two at the same time', () => {
       await on.query(`BEGIN; SET LOCAL barista.request_id = 'x'; INSERT INTO t VALUES (${a}, 'x')`);
     }
     const first = one.query('COMMIT');
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     const second = two.query('COMMIT');
     await sleep(100);
     await letCommitsGo?.();
@@ -69,7 +69,7 @@ describe('two at the same time', () => {
     await name('x', one);
     await name('x', two);
     const first = one.query(insert);
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     const second = two.query(insert);
     await sleep(100);
     await letCommitsGo?.();
@@ -102,7 +102,7 @@ describe('when the leader goes away, a client that has named its transaction', (
         await ask(wire, q(`SET barista.request_id = 'x${n}'`));
         wire.send(q(`INSERT INTO t VALUES (${n}, 'x')`));
       }
-      await expect.poll(() => waitingCommits(pg)).toBe(2);
+      await untilCommitsWait(pg, 2);
       behind.setService({ kind: 'here', generation: 1 });
       expect(await lastWords(wires[1]!)).toEqual(words);
       gateway.service.setService(elsewhere);

@@ -16,6 +16,7 @@ import {
   run,
   sleep,
   sleeping,
+  untilCommitsWait,
   waitingCommits,
   withholdTransactions,
 } from './testing/helpers.ts';
@@ -56,7 +57,7 @@ const insert = 'INSERT INTO t VALUES (1)';
 async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   letCommitsGo = await holdCommits(pg);
   wire.send(...messages);
-  await expect.poll(() => waitingCommits(pg)).toBe(1);
+  await untilCommitsWait(pg, 1);
 }
 
 describe('when leadership ends', () => {
@@ -146,7 +147,7 @@ describe('when leadership ends', () => {
     letCommitsGo = await holdCommits(pg);
     await ask(wire, q(insert));
     wire.send(send.bind({ portal: '', statement: `${statement}b` }), send.execute(''), send.sync);
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     await transactionIsKnown();
     gateway.service.outcome = 'committed';
     gateway.service.setService(elsewhere);
@@ -222,7 +223,7 @@ describe('when leadership ends', () => {
     gateway.service.outcome = 'committed';
     letCommitsGo = await holdCommits(pg);
     wire.send(q(insert));
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     await transactionIsKnown();
     await letCommitsGo();
     await wire.until('Z');

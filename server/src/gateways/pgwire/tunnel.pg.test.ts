@@ -20,6 +20,7 @@ import {
   run,
   sleep,
   sleeping,
+  untilCommitsWait,
   waitingCommits,
   withholdTransactions,
 } from './testing/helpers.ts';
@@ -76,7 +77,7 @@ const insert = 'INSERT INTO t VALUES (1)';
 async function commitThatWaits(...messages: readonly Buffer[]): Promise<void> {
   letCommitsGo = await holdCommits(pg);
   wire.send(...messages);
-  await expect.poll(() => waitingCommits(pg)).toBe(1);
+  await untilCommitsWait(pg, 1);
 }
 
 /** A port where somebody listens, and says no more than this. */

@@ -21,6 +21,7 @@ import {
   run,
   sleep,
   sleeping,
+  untilCommitsWait,
   waitingCommits,
 } from './testing/helpers.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -188,7 +189,7 @@ describe('the wait of a COMMIT that is ended early', () => {
     const writer = await gateway.client();
     letCommitsGo = await holdCommits(pg);
     const done = writer.query(insert).catch((error: unknown) => error);
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     expect(await keys(pg)).toEqual([]);
     gateway.service.holdAnswers();
     await how(writer);
@@ -259,7 +260,7 @@ describe('a CancelRequest', () => {
     for (const sql of before) await writer.query(sql);
     letCommitsGo = await holdCommits(pg);
     const done = writer.query(last);
-    await expect.poll(() => waitingCommits(pg)).toBe(1);
+    await untilCommitsWait(pg, 1);
     await cancel(writer);
     expect(await waitingCommits(pg)).toBe(1);
     expect(await keys(pg)).toEqual([]);

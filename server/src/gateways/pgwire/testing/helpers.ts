@@ -107,6 +107,12 @@ export async function waitingCommits(pg: TestPostgres): Promise<number> {
   return rows[0]?.n ?? 0;
 }
 
+/** Waits until so many wait, and all that PostgreSQL has said before has reached the gateways and cables of this process: it is in their sockets by then, and each answer to a question that is asked here comes in a later turn of the process than what lies there. */
+export async function untilCommitsWait(pg: TestPostgres, count: number): Promise<void> {
+  await expect.poll(() => waitingCommits(pg)).toBe(count);
+  for (let turn = 0; turn < 20; turn++) await pg.superuser.query('SELECT');
+}
+
 /** Sessions that are in pg_sleep. */
 export async function sleeping(pg: TestPostgres): Promise<number | null> {
   return (await pg.superuser.query("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).rowCount;
