@@ -116,8 +116,9 @@ async function locate(path: string): Promise<string | null> {
   if (!path.endsWith('<newest>')) return path;
   const directory = path.slice(0, -'/<newest>'.length);
   const all = (await readdir(directory).catch(() => [])).filter((name) => /^[0-9A-F]+$/.test(name));
+  const isWal = path.includes('pg_wal');
   const inUse = await Promise.all(
-    all.map((name) => !path.includes('pg_wal') || holdsOwnWal(join(directory, name), name)),
+    all.map(async (name) => !isWal || (await holdsOwnWal(join(directory, name), name))),
   );
   const names = all.filter((_name, index) => inUse[index]);
   const times = await Promise.all(names.map(async (name) => (await stat(join(directory, name))).mtimeMs));
@@ -129,9 +130,8 @@ async function locate(path: string): Promise<string | null> {
 async function holdsOwnWal(path: string, name: string): Promise<boolean> {
   const file = await open(path, 'r');
   try {
-    const [high = '', low = ''] = [name.slice(8, 16), name.slice(16, 24)];
     const { size } = await file.stat();
-    const own = (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) * BigInt(size);
+    const own = (BigInt(`0x${name.slice(8, 16)}`) << 32n) + BigInt(`0x${name.slice(16)}`) * BigInt(size);
     const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0);
     return buffer.readBigUInt64LE(8) === own;
   } finally {
