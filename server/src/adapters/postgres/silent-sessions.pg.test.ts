@@ -1,11 +1,12 @@
 /** Sessions of our own whose process is stopped, or hangs: whoever asks in one is told so, and asks in another. */
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { FileFinding } from '../../ports/database-server.ts';
 import { BarrierSessions } from './barrier-sessions.ts';
 import { FileLook } from './file-look.ts';
 import { OwnSession } from './own-session.ts';
+import { openReplication } from './backup/replication-connection.ts';
 import { connectPg } from './pg-client.ts';
 import { cancelUnlessCommitting } from './primary-database.ts';
 import { openRealFixture, type RealFixture } from './testing/real-fixture.ts';
@@ -48,6 +49,24 @@ function stopAt(text: RegExp): void {
   }
   vi.spyOn(Client.prototype, 'query').mockImplementation(ask);
 }
+
+it('a replication connection that is not answered fails', async () => {
+  const { instance } = fixture.server;
+  const socketPath = join(instance.socketDir, `.s.PGSQL.${instance.port}`);
+  const connection = await openReplication({ socketPath, version: instance.version, silentMsMax: 300 });
+  const client = await connectPg({ ...place(), silentMsMax: 10_000 });
+  const { rows } = await client.query<{ pid: number }>(
+    "SELECT pid FROM pg_stat_activity WHERE application_name = 'barista copy'",
+  );
+  await client.end();
+  for (const { pid } of rows) {
+    process.kill(pid, 'SIGSTOP');
+    stopped.push(pid);
+  }
+  connection.send('IDENTIFY_SYSTEM');
+  await expect(connection.next()).rejects.toThrow('PostgreSQL did not answer within 300 ms');
+  expect(rows).toHaveLength(1);
+});
 
 it('a question that is not answered fails, and so does each behind it', async () => {
   const client = await connectPg({ ...place(), silentMsMax: 300 });

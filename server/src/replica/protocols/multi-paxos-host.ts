@@ -105,7 +105,9 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
     return this.core.readChosen(from, to, bytesMax);
   }
 
-  stepBack(reason: 'logFailed' | 'requested'): void {
+  stepBack(reason: 'logFailed' | 'databaseFailed' | 'requested'): void {
+    // Whoever leads only orders, and each replica executes itself: where all databases are in trouble leadership would go round and round.
+    if (reason === 'databaseFailed') return;
     this.core.input({ kind: 'StepDown', reason });
   }
 

@@ -71,8 +71,8 @@ export interface ProtocolHost {
   readonly purgedTo: Slot;
   /** What this replica has executed at the slot: told when its client may hear it, at once where what is chosen stays. */
   whenAnswerable(slot: Slot, settle: (outcome: AnswerOutcome) => void): void;
-  /** The replica's database or log is not in order, or it ends: it is not to lead. Told again and again while that is so. */
-  stepBack(reason: 'logFailed' | 'requested'): void;
+  /** The replica's database or log is not in order, or it ends: it is not to lead, unless its database matters to nobody else. Told again and again while that is so. */
+  stepBack(reason: 'logFailed' | 'databaseFailed' | 'requested'): void;
   /** Of another replica: who asks to join, and what travels on the protocol's own channel. */
   onControl(from: ReplicaId, message: ControlMessage): void;
   traceAt(level: TraceLevel): void;

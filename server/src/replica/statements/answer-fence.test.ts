@@ -50,3 +50,11 @@ it('who is in doubt ends its sessions, and serves again when it was right', () =
   one.judged({ code: 'right' });
   expect(database.divergence).toBeNull();
 });
+
+it('a doubt that is final stays, whatever was waited for before it', () => {
+  const { one, database, waitLong } = fence();
+  one.judged({ code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false });
+  one.judged({ code: 'doubt', slot: 7, differing: ['r1', 'r2', 'r3'], isFinal: true });
+  waitLong();
+  expect(database.divergence).toContain('r1, r2, r3');
+});

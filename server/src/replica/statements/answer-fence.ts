@@ -35,7 +35,7 @@ export class AnswerFence {
   judged(verdict: Verdict): void {
     if (this.isClosed) return;
     const { database, logger } = this.options;
-    if (verdict.code !== 'doubt') this.doubted = null;
+    if (verdict.code !== 'doubt' || verdict.isFinal) this.doubted = null;
     switch (verdict.code) {
       case 'right':
         if (database.divergence !== null) logger.info('what this replica answers is no longer in doubt');

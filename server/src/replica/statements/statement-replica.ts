@@ -83,9 +83,12 @@ export class StatementReplica implements ProtocolListener {
     this.stopWatching.push(timers.every(lookMs, () => this.holdCampaign()));
   }
 
-  /** A replica without a working database or log must not lead. */
   private holdCampaign(): void {
-    if (troubleOf(this.facts()) !== null) this.parts.protocol.stepBack('requested');
+    const { protocol } = this.parts;
+    const trouble = troubleOf(this.facts());
+    if (trouble === null) return;
+    const isOfLog = trouble.state === 'removed' || trouble.state === 'logFull';
+    protocol.stepBack(isOfLog ? 'requested' : 'databaseFailed');
   }
 
   /** Null: sessions may be opened here. */

@@ -15,6 +15,7 @@ import { CopyError, type CopyErrorCode } from '../../../ports/copy.ts';
 import { tablespacesRefused } from '../copy/backup-session.ts';
 import type { DurablePosition } from '../copy/chosen.ts';
 import { damageIn, sqlStateOf } from '../database-error.ts';
+import { answerMs } from '../pg-client.ts';
 import { BackupTar, type BackupTarOptions, readPosition, readRow, type TarBegin } from './backup-tar.ts';
 import { openReplication, type ReplicationConnection } from './replication-connection.ts';
 import { withTrailer } from './trailer.ts';
@@ -71,7 +72,8 @@ async function openBackup(options: BaseBackupOptions, done: () => void): Promise
   if (begun.position.timeline === 0) {
     throw new CopyError('sourceUnavailable', 'nobody has led this group yet');
   }
-  const connection = await openReplication(options.socketPath, options.version);
+  const { socketPath, version } = options;
+  const connection = await openReplication({ socketPath, version, silentMsMax: answerMs.thorough });
   const ended = new AbortController();
   try {
     await runCommand(

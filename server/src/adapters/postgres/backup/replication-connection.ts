@@ -25,14 +25,22 @@ export interface ReplicationConnection {
 
 const messageBytesMax = 1024 * 1024;
 
-/** `version`: of the PostgreSQL there, such as `18.4`. */
-export async function openReplication(socketPath: string, version: string): Promise<ReplicationConnection> {
+export interface ReplicationOptions {
+  readonly socketPath: string;
+  /** Of the PostgreSQL there, such as `18.4`. */
+  readonly version: string;
+  /** So long PostgreSQL may keep whoever reads waiting; then the connection is over. */
+  readonly silentMsMax: number;
+}
+
+export async function openReplication(options: ReplicationOptions): Promise<ReplicationConnection> {
+  const { socketPath, version, silentMsMax } = options;
   const socket = connect(socketPath);
   await new Promise<void>((resolve, reject) => {
     socket.once('connect', resolve);
     socket.once('error', reject);
   });
-  const connection = new SocketConnection(socket);
+  const connection = new SocketConnection(socket, silentMsMax);
   try {
     socket.write(ownStartupPacket({ version, database: null, applicationName: 'barista copy' }));
     await connection.ready();
@@ -45,10 +53,12 @@ export async function openReplication(socketPath: string, version: string): Prom
 
 class SocketConnection implements ReplicationConnection {
   private readonly socket: Socket;
+  private readonly silentMsMax: number;
   private readonly messages: AsyncGenerator<BackendMessage, void>;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, silentMsMax: number) {
     this.socket = socket;
+    this.silentMsMax = silentMsMax;
     // Errors reach whoever reads next.
     socket.on('error', () => undefined);
     this.messages = readMessages(socket);
@@ -73,7 +83,12 @@ class SocketConnection implements ReplicationConnection {
   }
 
   async next(): Promise<BackendMessage> {
-    const { value, done } = await this.messages.next();
+    const { socket, silentMsMax } = this;
+    const tooLate = setTimeout(
+      () => socket.destroy(new Error(`PostgreSQL did not answer within ${silentMsMax} ms`)),
+      silentMsMax,
+    );
+    const { value, done } = await this.messages.next().finally(() => clearTimeout(tooLate));
     if (done === true) throw new Error('PostgreSQL closed the replication connection');
     if (value.type === 'E') throw sqlStateError(value.body);
     return value;
