@@ -208,7 +208,6 @@ export function assembleReplica(
     onUp: () => {
       checkups.renew();
       pace.databaseRenewed();
-      fileLooks.renew();
       damagedLeader.renew();
       health.onUp();
     },
@@ -241,7 +240,7 @@ export function assembleReplica(
   });
   const fileLooks = new FileLooks({
     server,
-    isUp: () => health.up,
+    pid: () => server.info().pid,
     onDamage: (loss) => damagedLeader.found(loss),
     onDoubt: (reason) => {
       health.onDoubt(reason);

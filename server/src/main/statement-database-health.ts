@@ -61,7 +61,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
     this.looks = new FileLooks({
       ...looks,
       server: { lookAtFiles: () => files.look() },
-      isUp: () => this.isUp,
+      pid: () => options.postgres.instance.pid(),
       onDamage: ({ reason }) => {
         logger.error({ reason }, 'the database is replaced');
         onDamage();
@@ -112,7 +112,6 @@ export class StatementDatabaseHealth implements StatementDatabase {
           this.divergence = null;
           this.failures.answered();
           this.options.files.restart();
-          this.looks.renew();
           onUp(outcome.pointer, copy !== null);
         }
         return outcome;

@@ -33,6 +33,21 @@ describe('a database that no attempt brings up', () => {
     expect(victim.postgres.disk).toMatchObject({ isUnfit: false, setAside: 1, condemned: null });
   });
 
+  it.each(['follower', 'leader'])(
+    'and one that comes up and lets nobody in, is replaced by a copy: of a %s',
+    async (role) => {
+      const leader = group.serving()!;
+      const victim = role === 'leader' ? leader : group.members.find((member) => member !== leader)!;
+      victim.crashMachine();
+      victim.postgres.disk.refusesSessions = true;
+      await victim.start();
+      await group.time.pass(20_000);
+      expect(victim.replica!.status(0).state).toBe('databaseDown');
+      await whole();
+      expect(victim.postgres.disk).toMatchObject({ refusesSessions: false, setAside: 1 });
+    },
+  );
+
   it('stays where it is while nobody has a better one, and is tried again and again', async () => {
     for (const member of group.members) await restart(member, true);
     await group.time.pass(60_000);

@@ -18,7 +18,7 @@ import {
 
 let root: string;
 /** Paths of relations within the data directory. */
-let paths: { accounts: string; catalog: string; database: string };
+let paths: { accounts: string; catalog: string; roles: string; database: string };
 let count = 0;
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await client.query('CHECKPOINT');
   const found = await client.query<typeof paths>(
     `SELECT pg_relation_filepath('accounts') AS accounts, pg_relation_filepath('pg_class') AS catalog,
-       concat('base/', (SELECT oid FROM pg_database WHERE datname = 'postgres')) AS database`,
+       pg_relation_filepath('pg_authid') AS roles, concat('base/', (SELECT oid FROM pg_database WHERE datname = 'postgres')) AS database`,
   );
   paths = found.rows[0]!;
   await client.end();
@@ -78,6 +78,7 @@ it('a look at the directory tells what is missing, and a start refuses to make a
   const cases: readonly (readonly [RegExp, (data: string) => Promise<unknown>])[] = [
     [/no PG_VERSION/, (data) => rm(join(data, 'PG_VERSION'))],
     [/cannot be read as a version/, (data) => writeFile(join(data, 'PG_VERSION'), '')],
+    [/cannot be read as a version/, (data) => truncate(join(data, 'PG_VERSION'), 1)],
     [/pg_control has 100 bytes/, (data) => truncate(join(data, 'global', 'pg_control'), 100)],
     [/pg_control is missing/, (data) => rm(join(data, 'global', 'pg_control'))],
     [/pg_control holds zeros/, (data) => writeFile(join(data, 'global', 'pg_control'), Buffer.alloc(8_192))],
@@ -198,6 +199,26 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
     await truncate(join(dataDir, index), 0);
     look.restart();
     expect(await lookedAt(look)).toBe('whole');
+  } finally {
+    await instance.close();
+  }
+});
+
+it('looks find that a PostgreSQL which has started lets in no session for want of its own role, and nothing where settings refuse them', async () => {
+  const directory = await damaged((data) => truncate(join(data, paths.roles), 0));
+  const instance = await openTestInstance(directory);
+  try {
+    await instance.start({ kind: 'standby', connectionInfo: 'host=/nowhere' });
+    const { dataDir, socketDir } = instance;
+    const look = new FileLook({ directory, dataDir, socketDir });
+    const refused = {
+      code: 'refused',
+      reason: expect.stringMatching(/role "postgres" does not exist/) as string,
+    };
+    expect(await look.look()).toEqual(refused);
+    await writeFile(join(dataDir, 'pg_hba.conf'), 'local all all reject\n');
+    process.kill(instance.pid()!, 'SIGHUP');
+    await expect.poll(() => look.look()).toEqual({ code: 'unknown' });
   } finally {
     await instance.close();
   }

@@ -56,6 +56,11 @@ interface Relation {
   readonly hasPages: boolean;
 }
 
+/** Our own role is not known: where pg_authid cannot be read. (What pg_hba.conf refuses has the same SQLSTATE, and comes from another file.) */
+function lacksRole(error: unknown): boolean {
+  return sqlStateOf(error) === '28000' && (error as { readonly file?: unknown }).file === 'miscinit.c';
+}
+
 export class FileLook {
   private readonly place: LookedAt;
   /** Of this round, those that are not done. */
@@ -126,7 +131,7 @@ export class FileLook {
       if (code === 'databaseLost' || damageIn(error) !== null)
         return { code: 'damaged', reason: `database "${database}": ${reason}` };
       const sqlState = sqlStateOf(error);
-      if (sqlState !== null && ofPostgres.test(sqlState))
+      if (sqlState !== null && (ofPostgres.test(sqlState) || lacksRole(error)))
         return { code: 'refused', reason: `database "${database}" lets in no session: ${reason}` };
       // It was dropped, or is full; another one is looked at.
       this.nextDatabase();

@@ -24,7 +24,7 @@ export async function inspectDataDirectory(directory: string): Promise<DataDirec
   if (names.length === 0) return { lost: `${data} is empty` };
   const version = await readFile(join(data, 'PG_VERSION'), 'utf8').catch(absent);
   if (version === null) return { lost: `${data} has no PG_VERSION` };
-  if (!/^\d+\n?$/.test(version)) return { lost: `${join(data, 'PG_VERSION')} cannot be read as a version` };
+  if (!/^\d+\n$/.test(version)) return { lost: `${join(data, 'PG_VERSION')} cannot be read as a version` };
   for (const name of directories) {
     const found = await stat(join(data, name)).catch(absent);
     if (found?.isSymbolicLink() === true) throw new Error(linkText(join(data, name)));

@@ -6,7 +6,7 @@ const damaged = (reason: string): FileFinding => ({ code: 'damaged', reason });
 const refused: FileFinding = { code: 'refused', reason: 'XX000' };
 
 function setUp() {
-  const world = { up: true, nowMs: 0, looks: 0, finding: { code: 'whole' } as FileFinding };
+  const world = { pid: 7 as number | null, nowMs: 0, looks: 0, finding: { code: 'whole' } as FileFinding };
   const told: string[] = [];
   let tick = (): void => {};
   const looks = new FileLooks({
@@ -16,7 +16,7 @@ function setUp() {
         return Promise.resolve(world.finding);
       },
     },
-    isUp: () => world.up,
+    pid: () => world.pid,
     onDamage: ({ reason, isPresumed = false }) =>
       told.push(`${isPresumed ? 'presumed' : 'known'}: ${reason}`),
     onDoubt: (reason) => told.push(`doubt: ${reason}`),
@@ -62,11 +62,11 @@ describe('looks at the files of a database', () => {
   });
 
   it('tell damage once, and again of another database: the same ever more seldom', async () => {
-    const { looks, after } = setUp();
+    const { world, after } = setUp();
     await after(10_000, damaged('a'));
     expect(await after(20_000, damaged('a'))).toEqual([]);
     const toldOf = async (name: string, ms: number): Promise<boolean> => {
-      looks.renew();
+      world.pid = (world.pid ?? 0) + 1;
       return (await after(ms, damaged(name))).includes(`presumed: its files are damaged: ${name}`);
     };
     expect(await toldOf('a', 10_000)).toBe(false);
@@ -84,7 +84,7 @@ describe('looks at the files of a database', () => {
 
   it('are not made while PostgreSQL is away', async () => {
     const { world, after } = setUp();
-    world.up = false;
+    world.pid = null;
     await after(20_000, damaged('a'));
     expect(world.looks).toBe(0);
   });

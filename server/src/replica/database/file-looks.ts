@@ -1,5 +1,5 @@
 /**
- * Looks now and then whether the files of the running database are there, and it lets in sessions of this replica's own: a database that does not is not one to lead with.
+ * Looks now and then whether the files of the running database are there, and it lets in sessions of this replica's own: a database that does not is not one to lead with. Also of one that has let nobody in since it was started.
  *
  * Responsible for: when it is looked, what is doubt, and what is damage. How it is looked is the adapter's business.
  * Invariants: damage is told once in the life of a database, and only if two looks in a row have found it; a session that is refused for another reason is damage only after `refusedMs`. What a look finds is presumed:
@@ -11,7 +11,8 @@ import type { DatabaseServer } from '../../ports/database-server.ts';
 
 export interface FileLooksOptions {
   readonly server: Pick<DatabaseServer, 'lookAtFiles'>;
-  readonly isUp: () => boolean;
+  /** The process of PostgreSQL that runs, whether or not it answers; null: none does. */
+  readonly pid: () => number | null;
   readonly onDamage: (loss: Loss) => void;
   /** Why the database had better not lead; null: it answers. */
   readonly onDoubt: (reason: string | null) => void;
@@ -32,8 +33,8 @@ export class FileLooks {
   private lookedAtMs = 0;
   /** What the last look has found, and since when each look has found something. */
   private found: { readonly reason: string; readonly sinceMs: number } | null = null;
-  /** Which database: what is heard of an earlier one is of no use. */
-  private life = 0;
+  /** Which PostgreSQL, perhaps over another database: what is heard of an earlier one is of no use. */
+  private life: number | null = null;
   private isTold = false;
   /** What was told last, whatever has become of that database. */
   private told: { readonly reason: string; readonly atMs: number; readonly times: number } | null = null;
@@ -47,23 +48,21 @@ export class FileLooks {
     return timers.every(againMs, () => void this.look());
   }
 
-  /** Another PostgreSQL has been started, perhaps over another database. */
-  renew(): void {
-    this.life += 1;
-    this.found = null;
-    this.isTold = false;
-  }
-
   private async look(): Promise<void> {
-    const { server, isUp, timers, everyMs } = this.options;
+    const { server, pid, timers, everyMs } = this.options;
+    const life = pid();
+    if (life !== this.life) {
+      this.life = life;
+      this.found = null;
+      this.isTold = false;
+    }
     const isDue = this.found !== null || timers.nowMs() - this.lookedAtMs >= everyMs;
-    if (this.busy || !isUp() || !isDue || this.isTold) return;
+    if (this.busy || life === null || !isDue || this.isTold) return;
     this.busy = true;
     this.lookedAtMs = timers.nowMs();
-    const { life } = this;
     try {
       const finding = await server.lookAtFiles();
-      if (life === this.life) this.take(finding);
+      if (life === pid()) this.take(finding);
     } catch {
       // It is away, and noticed elsewhere.
     } finally {

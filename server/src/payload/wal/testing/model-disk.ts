@@ -57,6 +57,8 @@ export class ModelDisk {
   isUnfit = false;
   /** PostgreSQL has not noticed yet. */
   lacksFile = false;
+  /** PostgreSQL runs, and lets in no session: a catalog is damaged that it needs for one. */
+  refusesSessions = false;
   /** How often a database was moved out of the way. */
   setAside = 0;
 
@@ -76,6 +78,7 @@ export class ModelDisk {
     this.control = null;
     this.isUnfit = false;
     this.lacksFile = false;
+    this.refusesSessions = false;
     this.wal.removeAll();
     this.pages = new Map();
     this.outcomes = new Map();

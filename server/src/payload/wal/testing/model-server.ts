@@ -133,6 +133,7 @@ export class ModelServer implements DatabaseServer {
       return new Promise((_resolve, reject) =>
         givenUp.addEventListener('abort', () => reject(givenUp.reason as Error), { once: true }),
       );
+    if (this.postgres.disk.refusesSessions) return Promise.reject(new Error('no session is let in'));
     const isPaused = run.standby?.isPaused ?? false;
     if (isPaused && resume) run.standby?.resume();
     return Promise.resolve({ isPaused: isPaused && !resume, resumed: isPaused && resume });
@@ -291,6 +292,7 @@ export class ModelServer implements DatabaseServer {
   lookAtFiles(): Promise<FileFinding> {
     return this.ask(({ standby }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      if (this.postgres.disk.refusesSessions) return { code: 'refused', reason: 'no session is let in' };
       return this.postgres.disk.lacksFile
         ? { code: 'damaged', reason: 'the file base/1/2 is missing' }
         : { code: 'whole' };
