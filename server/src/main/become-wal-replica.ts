@@ -60,7 +60,12 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
       prepare: () => prepareDatabase(config, database),
       lookAtCommits: () => lookAtCommits(database.server.instance),
       installRequests: (name) =>
-        database.server.withRoom(() => installRequestsIn(database.server.instance, name)),
+        database.server
+          .withRoom(() => installRequestsIn(database.server.instance, name))
+          .catch((error: unknown) => {
+            logger.warn({ err: error, database: name }, 'transactions cannot be named in this database now');
+            throw error;
+          }),
       openArchive: archiveOf(config, cluster, logger),
       replace: (...loss) => replaceDatabase(database, replacing, ...loss),
     },

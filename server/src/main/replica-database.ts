@@ -13,6 +13,7 @@ import { receiveCopy } from '../adapters/postgres/copy/receive-copy.ts';
 import { openDatabaseDirectory, placesOf } from '../adapters/postgres/database-directory.ts';
 import { createDatabaseServer, type PostgresDatabaseServer } from '../adapters/postgres/database-server.ts';
 import { prepareFounding } from '../adapters/postgres/founding.ts';
+import { installRequestsAtFounding } from '../adapters/postgres/requests/install-requests.ts';
 import { connectPg } from '../adapters/postgres/pg-client.ts';
 import type { SetAside } from '../adapters/postgres/set-aside.ts';
 import { systemClock } from '../adapters/system-clock.ts';
@@ -83,6 +84,7 @@ export async function prepareDatabase(
     database,
     role: { name, password },
   });
+  await installRequestsAtFounding({ socketDir }, database);
 }
 
 /** What may be copied from this replica's database, and when it is chosen. */

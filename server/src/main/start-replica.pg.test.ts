@@ -3,6 +3,7 @@ import { strict as assert } from 'node:assert';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePort } from '../adapters/testing/free-port.ts';
@@ -77,6 +78,19 @@ async function rowsOf(text: string): Promise<SqlResult['rows']> {
   if ('error' in answer) throw new Error(`${answer.error.code} ${answer.error.message}`);
   return answer.rows;
 }
+
+it('names of transactions can be given from the beginning, also in databases that are made later', async () => {
+  const isThere = "SELECT to_regprocedure('pg_barista.request_committed(text)') IS NOT NULL";
+  expect(await rowsOf(isThere)).toEqual([['t']]);
+  await rowsOf('CREATE DATABASE later');
+  const { socketDir: host, port } = replica.status().postgres;
+  const own = new Client({ host, port, user: 'postgres', database: 'later' });
+  await own.connect();
+  const { rows } = await own.query<Record<string, boolean>>(`${isThere} AS there`);
+  await own.end();
+  expect(rows).toEqual([{ there: true }]);
+  await rowsOf('DROP DATABASE later');
+});
 
 describe('the SQL console', () => {
   it('shows columns, rows as PostgreSQL writes them, and the command', async () => {
