@@ -52,7 +52,7 @@ export interface PgwireLimits {
   readonly keepWaitMs: number;
   /** How long one attempt may take to log it in there and to restore its session. */
   readonly moveLogInMs: number;
-  /** Attempts of one move whose connection was lost. */
+  /** Attempts of one move whose connection was lost, or whose process ended. */
   readonly brokenLogInsMax: number;
   /** Moves of one client within `movesWithinMs` between which none of its requests was answered. */
   readonly movesUnansweredMax: number;

@@ -4,7 +4,7 @@ import { commandComplete, errorResponse, readyForQuery } from '../../../pgwire/b
 import { doubtFrame } from '../codec/doubt-frame.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
-import { handingOver, notCommitted } from '../errors.ts';
+import { backendEnded, handingOver, notCommitted } from '../errors.ts';
 import { FakeUpstream } from '../testing/fake-upstream.ts';
 import { frame } from '../testing/frames.ts';
 import { keptClient, type KeptFixture, type KeptFixtureOptions, settle } from '../testing/kept.ts';
@@ -700,6 +700,44 @@ describe('what is done again for a client', () => {
     await expect.poll(() => fixture.isClosed()).toBe(true);
     expect(fixture.told()).toEqual(['E FATAL C=57P01']);
     expect(fixture.upstreams).toHaveLength(4);
+  });
+});
+
+describe('a log-in at the next leader whose own process ends without a word, as all do when another one crashes', () => {
+  const words = errorResponse('FATAL', backendEnded);
+  function ending(pid: number, upTo: number): FakeUpstream {
+    const upstream = new FakeUpstream({ pid, isLate: pid > 1 && pid <= upTo });
+    if (pid > 1 && pid <= upTo) upstream.say(words);
+    return upstream;
+  }
+
+  it('is tried again, and a read that was under way is executed again', async () => {
+    await open({ upstream: (pid) => ending(pid, 2) });
+    await interrupted(query('SELECT 1'));
+    await expect.poll(() => fixture.isClosed() || fixture.upstreams.length === 3).toBe(true);
+    await settle();
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.isClosed()).toBe(false);
+  });
+
+  it('has a bound in number: it may be what ends the process', async () => {
+    await open({ upstream: (pid) => ending(pid, Infinity), limits: { brokenLogInsMax: 3 } });
+    await interrupted(query('SELECT 1'));
+    await expect.poll(() => fixture.isClosed()).toBe(true);
+    expect(fixture.told()).toEqual(['E FATAL C=08007']);
+    expect(fixture.upstreams).toHaveLength(4);
+  });
+
+  it('is not tried again where the session was being restored', async () => {
+    const restoring = (pid: number): FakeUpstream => {
+      const upstream = new FakeUpstream({ pid });
+      if (pid === 2) upstream.say(words);
+      return upstream;
+    };
+    await open({ upstream: restoring });
+    await interrupted(query('SELECT 1'));
+    expect(fixture.told()).toEqual(['E FATAL C=08007']);
+    expect(fixture.upstreams).toHaveLength(2);
   });
 });
 

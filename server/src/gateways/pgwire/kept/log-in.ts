@@ -36,7 +36,7 @@ export type LogInResult =
       /** The defaults that it has; null: so. */
       readonly defaults: LoginDefaults;
     }
-  /** `again`: later, or elsewhere, it may succeed; `broke`: the connection was lost. `failed`: it will not. */
+  /** `again`: later, or elsewhere, it may succeed; `broke`: the connection was lost, or the process of the session. `failed`: it will not. */
   | { readonly kind: 'again'; readonly error: GatewayError; readonly broke: boolean }
   | { readonly kind: 'failed'; readonly error: GatewayError };
 
@@ -160,8 +160,9 @@ class LogIn {
     const error = { sqlState: fields.get('C') ?? 'XX000', message: fields.get('M') ?? '' };
     if (endsSession(fields)) {
       const mayPass = passing.has(error.sqlState) || meaningOf(fields) !== null;
-      // Restoring the session may be the reason.
-      if (mayPass && !saysBackendEnded(fields)) this.again(error, false);
+      const ended = saysBackendEnded(fields);
+      // PostgreSQL ends all processes when one of them crashes, and those that log in without a word. Of one that has logged in, restoring the session may be the reason.
+      if (mayPass && (!ended || this.step === -1)) this.again(error, ended);
       else this.fail(error);
       return;
     }
