@@ -189,6 +189,11 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
       look.restart();
       expect(await lookedAt(look)).toBe('whole');
     }
+    const versionFile = join(dataDir, paths.database, 'PG_VERSION');
+    await truncate(versionFile, 1);
+    look.restart();
+    expect(await lookedAt(look)).toBe('database "postgres": database files are incompatible with server');
+    await cp(join(dataDir, 'PG_VERSION'), versionFile);
     await client.query('CREATE DATABASE "could not access status of transaction"');
     look.restart();
     await look.look();

@@ -69,6 +69,8 @@ const ofSettings = /^(?:F0000|22023|42501|42704|55006)$/;
 const ofLibraries = /^(?:58P01|38000|58030)$/;
 const full = /^53/;
 const fileStates = /^(?:58P01|58030|42809)$/;
+/** Of a start it tells of another version's directory; of a session, that the file which names the version of its database is damaged: it is not the server's, which runs. */
+const otherVersion = /^database files are incompatible with server$/;
 /** A crash of the process that replays the WAL, by itself (not from outside: SIGKILL is what the system sends for want of memory). */
 const crashed = /^startup process \(PID \d+\) was terminated by signal (?:4|6|7|8|10|11)\b/;
 const lineBytesMax = 4_096;
@@ -138,6 +140,7 @@ export function failureOf(error: unknown): StartFailure {
   const lost =
     damageIn(error) !== null ||
     gone ||
+    otherVersion.test(reason) ||
     (sqlState !== null &&
       !quotesNames.test(sqlState) &&
       !quotesNamesToSessions.test(sqlState) &&

@@ -53,3 +53,22 @@ it('a first few begin at once, the others one after the other in their order, an
   expect(at[2]).toBeGreaterThan(15);
   expect(at[3]).toBeGreaterThan(35);
 });
+
+it('no two begin in one turn, however late the thread is', async () => {
+  const pace = new Pace({ burst: 1, everyMs: 2 });
+  let turn = 0;
+  const count = setInterval(() => (turn += 1), 0);
+  const begunIn: number[] = [];
+  for (let client = 0; client < 6; client++)
+    pace.turn(
+      'a',
+      () => {
+        begunIn.push(turn);
+        for (const from = performance.now(); performance.now() - from < 10; );
+      },
+      () => false,
+    );
+  await expect.poll(() => begunIn.length).toBe(6);
+  clearInterval(count);
+  expect(new Set(begunIn).size).toBe(6);
+});

@@ -1,5 +1,6 @@
 /**
- * Lets work begin no more often than it may: a first few at once, and then one after the other. Sources take turns (by-source.ts), and nothing begins for a client that has gone.
+ * Lets work begin no more often than it may: a first few at once, and then one after the other, and no two in one turn of the thread: where it is busy, fewer begin. Sources take turns (by-source.ts), and nothing begins for a
+ * client that has gone.
  *
  * Agreeing on TLS is work for the thread that does everything else, and anybody may ask for it: a crowd that does must not cost a leader its leadership.
  */
@@ -21,9 +22,8 @@ const sweepMin = 1000;
 export class Pace {
   private readonly options: PaceOptions;
   private readonly waiting = new BySource<Waiting>();
-  /** How many may begin now, as of then. */
+  /** How many may begin now. */
   private allowed: number;
-  private countedAtMs = performance.now();
   private timer: NodeJS.Timeout | null = null;
   /** With so many waiting, those that have gone are let go of. */
   private sweepAt = sweepMin;
@@ -45,25 +45,24 @@ export class Pace {
       this.waiting.retain((one) => !one.isGone());
       this.sweepAt = Math.max(sweepMin, 2 * this.waiting.size);
     }
-    this.goOn();
+    this.begin();
   }
 
-  private goOn(): void {
+  private begin(): void {
     const { burst, everyMs } = this.options;
-    const nowMs = performance.now();
-    this.allowed = Math.min(burst, this.allowed + (nowMs - this.countedAtMs) / everyMs);
-    this.countedAtMs = nowMs;
     while (this.allowed >= 1) {
       const next = this.waiting.takeNext();
-      if (next === undefined) return;
+      if (next === undefined) break;
       if (next.isGone()) continue;
       this.allowed -= 1;
       next.begin();
     }
-    if (this.waiting.size === 0) return;
+    if (this.allowed >= burst) return;
+    // By ticks and not by the clock: what a tick is late by the thread was not idle.
     this.timer ??= setTimeout(() => {
       this.timer = null;
-      this.goOn();
+      this.allowed += 1;
+      this.begin();
     }, everyMs).unref();
   }
 }
