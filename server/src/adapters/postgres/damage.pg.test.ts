@@ -1,5 +1,5 @@
 /** Files that are really damaged, and what the adapter says of them. */
-import { cp, mkdtemp, open, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -193,7 +193,7 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
     await truncate(versionFile, 1);
     look.restart();
     expect(await lookedAt(look)).toBe('database "postgres": database files are incompatible with server');
-    await cp(join(dataDir, 'PG_VERSION'), versionFile);
+    await writeFile(versionFile, await readFile(join(dataDir, 'PG_VERSION')));
     await client.query('CREATE DATABASE "could not access status of transaction"');
     look.restart();
     await look.look();
@@ -220,7 +220,7 @@ it('looks find that a PostgreSQL which has started lets in no session for want o
       code: 'refused',
       reason: expect.stringMatching(/role "postgres" does not exist/) as string,
     };
-    expect(await look.look()).toEqual(refused);
+    await expect.poll(() => look.look()).toEqual(refused);
     await writeFile(join(dataDir, 'pg_hba.conf'), 'local all all reject\n');
     process.kill(instance.pid()!, 'SIGHUP');
     await expect.poll(() => look.look()).toEqual({ code: 'unknown' });
