@@ -9,10 +9,10 @@ import type { StatementPostgres } from './statement-database.ts';
 function setUp(code: string, isCopy = false) {
   const time = new SimulatedTime();
   const story: string[] = [];
-  const world = { finding: { code: 'whole' } as FileFinding };
+  const world = { finding: { code: 'whole' } as FileFinding, pid: null as number | null };
   const error = Object.assign(new Error('it does not start'), { code });
   const postgres = {
-    instance: { onExit: () => () => undefined },
+    instance: { onExit: () => () => undefined, pid: () => world.pid },
     isCondemned: () => Promise.resolve(false),
     start: () => Promise.reject(error),
     kept: {
@@ -80,7 +80,7 @@ it('files that a running database lacks are damage when two looks in a row have 
   world.finding = { code: 'damaged', reason: 'the file base/1/2 is missing' };
   await time.pass(20_000);
   expect(story).toEqual([]);
-  health.isUp = true;
+  world.pid = 7;
   await time.pass(20_000);
   expect(story).toEqual(['damage']);
   stop();
