@@ -21,11 +21,11 @@ const tagCharsMax = 64;
 
 /** Waiting for others that make the same. */
 const lockTimeoutMs = 5_000;
-/** Between two looks whether a transaction of the same name has ended: the first ones, and twice the time after each. A look goes through all locks. */
-const pollSeconds = { min: 0.02, max: 1 };
+/** Beyond PostgreSQL's `deadlock_timeout`: so long a name is waited for before it is looked again who has it. A look goes through all locks. */
+const spellMs = 500;
 
 /** To be raised with every change of what is below. */
-const version = 'barista requests 4';
+const version = 'barista requests 5';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -48,6 +48,19 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $body$
   SELECT kind || ' ' || encode(convert_to(session_user, 'UTF8'), 'hex') || ' ' || encode(convert_to(request, 'UTF8'), 'hex')
 $body$;
 
+-- Waits for the lock for so long; whether it was given. In PostgreSQL's own queue, so that a circle of waits is found: by whoever has waited for deadlock_timeout. Clients may not call it.
+CREATE OR REPLACE FUNCTION pg_barista.queue_for_name(key bigint, milliseconds bigint) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = 0 AS $body$
+BEGIN
+  -- In force until this function ends.
+  PERFORM set_config('lock_timeout', milliseconds::text, true);
+  PERFORM pg_advisory_xact_lock(key);
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
+END $body$;
+REVOKE ALL ON FUNCTION pg_barista.queue_for_name FROM PUBLIC;
+
 -- Marks the name as in use until the transaction ends; waits for a transaction of the same role that has it. Every client can take every advisory lock, so one that a session of another role
 -- or a prepared transaction holds is passed over: the table's unique index alone makes a name take effect once, whoever holds what. Obeys lock_timeout. Clients may not call it.
 CREATE OR REPLACE FUNCTION pg_barista.await_name(key bigint) RETURNS pg_catalog.void
@@ -55,7 +68,7 @@ LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
 DECLARE
   since timestamptz := clock_timestamp();
   patience bigint;
-  pause float8 := ${pollSeconds.min};
+  spell bigint;
 BEGIN
   WHILE NOT pg_try_advisory_xact_lock(key) LOOP
     PERFORM pg_stat_clear_snapshot();
@@ -71,11 +84,15 @@ BEGIN
       RETURN;
     END IF;
     patience := coalesce(patience, (SELECT setting::bigint FROM pg_settings WHERE name = 'lock_timeout'));
-    IF patience > 0 AND clock_timestamp() > since + patience * interval '1 millisecond' THEN
-      RAISE EXCEPTION 'canceling statement due to lock timeout' USING ERRCODE = '55P03';
+    spell := (SELECT setting::bigint FROM pg_settings WHERE name = 'deadlock_timeout') + ${spellMs};
+    IF patience > 0 THEN
+      spell := least(spell, patience - (1000 * extract(epoch FROM clock_timestamp() - since))::bigint);
+      IF spell <= 0 THEN
+        RAISE EXCEPTION 'canceling statement due to lock timeout' USING ERRCODE = '55P03';
+      END IF;
     END IF;
-    PERFORM pg_sleep(pause);
-    pause := least(2 * pause, ${pollSeconds.max});
+    -- Not for long: whoever is next in the queue may be of another role.
+    IF pg_barista.queue_for_name(key, spell) THEN RETURN; END IF;
   END LOOP;
 END $body$;
 REVOKE ALL ON FUNCTION pg_barista.await_name FROM PUBLIC;

@@ -274,7 +274,7 @@ describe('a name that is asked for', () => {
     await expect
       .poll(async () => {
         const { rows } = await pg.superuser.query(
-          "SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND usename = 'barista'",
+          "SELECT FROM pg_stat_activity WHERE wait_event = 'advisory' AND usename = 'barista'",
         );
         return rows.length;
       })
@@ -283,6 +283,39 @@ describe('a name that is asked for', () => {
     await barista.query("SELECT pg_barista.claim_request('INSERT 0 1')");
     await barista.query('COMMIT');
     expect(await waiting).toBe('RQ001');
+    await again.end();
+  });
+
+  it('waits in a way that PostgreSQL finds a circle of', async () => {
+    const again = await connectAs('barista');
+    const told = await again.query<{ limit: string }>(`SET lock_timeout = '1h'; SELECT pg_advisory_lock(7)`);
+    expect(told).toHaveLength(2);
+    await barista.query(begin);
+    const first = codeOf(barista.query('SELECT pg_advisory_lock(7)'));
+    const second = codeOf(again.query(begin));
+    const codes = await Promise.race([first, second]);
+    expect(codes).toBe('40P01');
+    await again.query('ROLLBACK; RESET lock_timeout; SELECT pg_advisory_unlock_all()');
+    await Promise.all([first, second]);
+    await barista.query('ROLLBACK; SELECT pg_advisory_unlock_all()');
+    await again.end();
+  });
+
+  it('leaves the lock_timeout of its session as it was', async () => {
+    const again = await connectAs('barista');
+    await barista.query(begin);
+    const waiting = again.query(`SET lock_timeout = '1h'; ${begin}; SHOW lock_timeout`);
+    await expect
+      .poll(
+        async () =>
+          (await pg.superuser.query("SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+            .rowCount,
+      )
+      .toBe(1);
+    await barista.query('ROLLBACK');
+    const results = (await waiting) as unknown as readonly { readonly rows: unknown[] }[];
+    expect(results.at(-1)?.rows).toEqual([{ lock_timeout: '1h' }]);
+    await again.query('ROLLBACK');
     await again.end();
   });
 
