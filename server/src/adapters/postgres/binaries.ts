@@ -85,8 +85,10 @@ async function inspect(
   }
   const output = await run(postgres, ['--version'], { env: { ...process.env, ...env } }).catch(
     (cause: unknown) => {
+      const { stderr, message } = cause as Error & { readonly stderr?: string };
+      const why = (stderr ?? '').trim().split('\n', 1)[0]!.replace(`${postgres}: `, '') || message;
       throw new LaunchError(
-        `${what}: ${postgres} does not run on this system (the embedded one needs glibc). Install PostgreSQL and name its programs with --pg-bin DIR.`,
+        `${what}: ${postgres} does not run on this system (${why}). The embedded one needs glibc and /proc. Else install PostgreSQL and name its programs with --pg-bin DIR.`,
         { cause },
       );
     },
