@@ -302,7 +302,9 @@ it('programs that are missing or do not run are refused with what to do', async 
     await writeFile(join(fake, name), '#!/nowhere/ld-musl\n');
     await chmod(join(fake, name), 0o755);
   }
-  await expect(locateBinaries({ pgBin: fake })).rejects.toThrow(/does not run on this system \(.+\).*--pg-bin/);
+  await expect(locateBinaries({ pgBin: fake })).rejects.toThrow(
+    /does not run on this system \(.+\).*--pg-bin/,
+  );
   const words = 'error while loading shared libraries: libxml2.so.2: cannot open shared object file';
   await writeFile(join(fake, 'postgres'), `#!/bin/sh\necho "${words}" >&2; exit 127\n`);
   await expect(locateBinaries({ pgBin: fake })).rejects.toThrow(`does not run on this system (${words})`);
