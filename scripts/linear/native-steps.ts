@@ -4,9 +4,15 @@
  * A regular expression counts what it has gone over to its match, or to the end. For a process that does nothing else.
  */
 let steps = 0;
+let calls = 0;
 
 export function nativeSteps(): number {
   return steps;
+}
+
+/** How many of them were called. A call costs as much as a look at many characters. */
+export function nativeCalls(): number {
+  return calls;
 }
 
 export function countNative(): void {
@@ -49,6 +55,7 @@ function count(
     const plain = (owner as Record<string, Method>)[name]!;
     const counting: Method = function (...values) {
       const answer = plain.apply(this, values);
+      calls += 1;
       steps += Math.max(1, cost(this as Buffer, values, answer));
       return answer;
     };
@@ -62,6 +69,7 @@ function countExpressions(): void {
   const counting = function (this: RegExp, text: string): RegExpExecArray | null {
     const { lastIndex } = this;
     const found = plain.call(this, text);
+    calls += 1;
     if (found !== null) steps += found.index + found[0].length - lastIndex + 1;
     else steps += this.sticky ? 1 : text.length - (this.global ? lastIndex : 0);
     return found;

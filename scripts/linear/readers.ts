@@ -279,6 +279,13 @@ const listener = {
   ready: () => true,
 } as const;
 
+/** Their texts are bounded, to 64 KiB where statements are what travels; and one that is fed byte by byte. */
+export const boundedTexts = [
+  'payload/statements/',
+  'determinism/',
+  'gateways/thrift/codec/message-scanner.ts',
+] as const;
+
 /** Folders all of whose exports that take text are listed, here or above. */
 export const folders = ['pgwire', 'determinism', 'shapes', 'gateways'] as const;
 

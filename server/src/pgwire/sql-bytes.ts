@@ -12,8 +12,20 @@ export const slash = 0x2f;
 export const semicolon = 0x3b;
 export const backslash = 0x5c;
 
+/** Looked up: each byte of each text is asked for. */
+const space = 1;
+const ofWord = 2;
+const idle = 4;
+const signs: ReadonlySet<number> = new Set(Buffer.from('\0"$\'()-/;', 'latin1'));
+const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)) return space;
+  if (isDigit(byte)) return ofWord + idle;
+  if (isWordStart(byte) || byte === dollar) return ofWord;
+  return signs.has(byte) ? 0 : idle;
+});
+
 export function isSpace(byte: number): boolean {
-  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+  return kinds[byte] === space;
 }
 
 export function isDigit(byte: number): boolean {
@@ -25,7 +37,12 @@ export function isWordStart(byte: number): boolean {
 }
 
 export function isWordByte(byte: number): boolean {
-  return isWordStart(byte) || isDigit(byte) || byte === dollar;
+  return (kinds[byte]! & ofWord) !== 0;
+}
+
+/** Outside of words it begins nothing that is told apart: a digit, or a sign of an operator or a list. */
+export function isIdle(byte: number): boolean {
+  return (kinds[byte]! & idle) !== 0;
 }
 
 /** Of an ASCII letter; other bytes of a word stay what they are, for no keyword has any. */

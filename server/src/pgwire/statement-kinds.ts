@@ -64,13 +64,27 @@ export const tellingWords: ReadonlySet<string> = new Set([
   ...alone,
 ]);
 
+/** All words that `kindOf` knows. */
+export const knownWords: ReadonlySet<string> = new Set([
+  ...tellingWords,
+  ...globalObjects,
+  'transaction',
+  'prepared',
+  'constraints',
+  'to',
+  'chain',
+  'no',
+  'concurrently',
+  'atomic',
+]);
+
 /** Whether `kindOf` needs to hear of every word of a statement that begins with this one. */
 export function needsAllWords(firstWord: string): boolean {
   return definitions.has(firstWord);
 }
 
 /**
- * `words`: the first words of the statement, in lower case, without comments; null stands for anything that is no word. `later`: whether CONCURRENTLY, and ATOMIC, is
+ * `words`: the first words of the statement, in lower case, without comments; null stands for anything that is none of the words it knows. `later`: whether CONCURRENTLY, and ATOMIC, is
  * among the later words of a statement that `needsAllWords`.
  */
 export function kindOf(

@@ -4,7 +4,7 @@
  * Pure. The text may come in pieces. Responsible for: where statements begin, and their first words. Where it cannot know (a text that ends inside a
  * string, bytes that may or may not be a backslash) it says `unclear`, and never takes two statements for one.
  */
-import { kindOf, needsAllWords, type StatementKind, wordsLooked } from './statement-kinds.ts';
+import { KnownWord } from './known-words.ts';
 import {
   backslash,
   carriageReturn,
@@ -13,10 +13,10 @@ import {
   dollar,
   doubleQuote,
   isDigit,
+  isIdle,
   isSpace,
   isWordByte,
   isWordStart,
-  lower,
   newline,
   openParenthesis,
   quote,
@@ -24,6 +24,7 @@ import {
   slash,
   star,
 } from './sql-bytes.ts';
+import { kindOf, needsAllWords, type StatementKind, wordsLooked } from './statement-kinds.ts';
 import type { TextRules } from './text-rules.ts';
 
 type State =
@@ -37,9 +38,6 @@ type State =
   | 'dollarTag'
   | 'dollarBody';
 
-/** Longer words are no keywords. */
-export const wordBytesMax = 16;
-
 export class StatementReader {
   private readonly rules: TextRules;
   private readonly onStatement: (kind: StatementKind) => void;
@@ -50,12 +48,15 @@ export class StatementReader {
   private commentDepth = 0;
   private tag = '';
   private tagMatched = 0;
-  private word = '';
+  private readonly word = new KnownWord();
   /** The last token was an E'...' string: one that follows on the next line continues it, by the same rules. */
   private continuesEscapes = false;
   private unclear = false;
   private ended = false;
-  private words: (string | null)[] = [];
+  /** The first `count` are those of the statement; the others are null. */
+  private readonly words: (string | null)[] = Array.from({ length: wordsLooked }, () => null);
+  private count = 0;
+  private needsAll = false;
   private concurrently = false;
   private atomic = false;
 
@@ -73,13 +74,67 @@ export class StatementReader {
     return this.state === 'lineComment' || this.state === 'blockComment';
   }
 
+  /** In the bytes that were pushed last: the place of the byte that is being looked at, then their end. */
+  at = 0;
+
   /** The next piece of the text; a zero byte ends it. */
   push(bytes: Buffer, from: number, to: number): void {
-    for (let at = from; at < to && !this.ended; at += 1) {
+    let at = from;
+    while (at < to && !this.ended) {
+      at = this.passOver(bytes, at, to);
+      if (at === to) break;
       const byte = bytes[at]!;
+      this.at = at;
       if (byte === 0) this.ended = true;
       else this.take(byte);
+      at += 1;
     }
+    this.at = to;
+  }
+
+  /** Behind what changes nothing: most bytes of a long text, each of which costs no more than a look. */
+  private passOver(bytes: Buffer, from: number, to: number): number {
+    let at = from;
+    switch (this.state) {
+      case 'word':
+        while (at < to && isWordByte(bytes[at]!)) {
+          this.word.add(bytes[at]!);
+          at += 1;
+        }
+        return at;
+      case 'between':
+        return this.before === 0 ? this.passBetween(bytes, at, to) : at;
+      case 'lineComment':
+        while (at < to && !endsLine(bytes[at]!)) at += 1;
+        return at;
+      case 'blockComment':
+        if (this.before === 0) while (at < to && !isOfComment(bytes[at]!)) at += 1;
+        return at;
+      case 'string':
+      case 'escapeString':
+        if (this.before === 0) while (at < to && !isOfString(bytes[at]!)) at += 1;
+        return at;
+      case 'quotedName':
+        while (at < to && bytes[at] !== doubleQuote && bytes[at] !== 0) at += 1;
+        return at;
+      case 'dollarBody':
+        if (this.tagMatched === 0) while (at < to && bytes[at] !== dollar && bytes[at] !== 0) at += 1;
+        return at;
+      case 'dollarTag':
+        return at;
+      default:
+        return this.state satisfies never;
+    }
+  }
+
+  /** Blanks, and signs and numbers where no more of them are looked at. */
+  private passBetween(bytes: Buffer, from: number, to: number): number {
+    let at = from;
+    while (at < to && isSpace(bytes[at]!)) at += 1;
+    if (at === to || this.count < wordsLooked || !isIdle(bytes[at]!)) return at;
+    this.continuesEscapes = false;
+    while (at < to && (isIdle(bytes[at]!) || isSpace(bytes[at]!))) at += 1;
+    return at;
   }
 
   end(): void {
@@ -127,13 +182,7 @@ export class StatementReader {
 
   /** Outside of strings and comments. */
   private takeBetween(byte: number): void {
-    if (this.state === 'word') {
-      if (isWordByte(byte)) {
-        if (this.word.length < wordBytesMax) this.word += String.fromCharCode(lower(byte));
-        return;
-      }
-      if (this.endWord(byte)) return;
-    }
+    if (this.state === 'word' && this.endWord(byte)) return;
     if (this.before !== 0 && this.openComment(byte)) return;
     this.before = 0;
     if (byte === semicolon) this.endStatement();
@@ -153,7 +202,7 @@ export class StatementReader {
     this.continuesEscapes = false;
     if (isWordStart(byte)) {
       this.state = 'word';
-      this.word = String.fromCharCode(lower(byte));
+      this.word.begin(byte);
       return;
     }
     this.note(null);
@@ -232,19 +281,23 @@ export class StatementReader {
   /** True if the byte behind the word belongs to the token: the quote of E'...'. */
   private endWord(byte: number): boolean {
     this.state = 'between';
-    if (this.word === 'e' && byte === quote) {
+    if (byte === quote && this.word.isE) {
       this.state = 'escapeString';
       this.note(null);
       return true;
     }
-    this.note(this.word);
+    this.note(this.word.known);
     return false;
   }
 
   private note(word: string | null): void {
-    const { words } = this;
-    if (words.length < wordsLooked) words.push(word);
-    if (word === null || words[0] == null || !needsAllWords(words[0])) return;
+    const { words, count } = this;
+    if (count === 0) this.needsAll = word !== null && needsAllWords(word);
+    if (count < wordsLooked) {
+      words[count] = word;
+      this.count += 1;
+    }
+    if (!this.needsAll) return;
     if (word === 'concurrently') this.concurrently = true;
     if (word === 'atomic') this.atomic = true;
   }
@@ -254,14 +307,32 @@ export class StatementReader {
       this.note(null);
       return;
     }
-    const { words, concurrently, atomic } = this;
     if (this.unclear || this.depth < 0) this.onStatement('unclear');
-    else if (words.length > 0) this.onStatement(kindOf(words, { concurrently, atomic }));
-    this.words = [];
+    else if (this.count > 0) this.onStatement(this.kind);
+    for (let place = 0; place < this.count; place += 1) this.words[place] = null;
+    this.count = 0;
     this.depth = 0;
     this.unclear = false;
     this.concurrently = false;
     this.atomic = false;
     this.continuesEscapes = false;
   }
+
+  private get kind(): StatementKind {
+    const { words, concurrently, atomic } = this;
+    return words[0] === null ? 'plain' : kindOf(words, { concurrently, atomic });
+  }
+}
+
+function endsLine(byte: number): boolean {
+  return byte === newline || byte === carriageReturn || byte === 0;
+}
+
+function isOfComment(byte: number): boolean {
+  return byte === star || byte === slash || byte === 0;
+}
+
+/** It may end the string, or make the next byte an ordinary one, or be a part of a character. */
+function isOfString(byte: number): boolean {
+  return byte === quote || byte === backslash || byte === 0 || byte >= 0x80;
 }

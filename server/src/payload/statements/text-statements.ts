@@ -19,14 +19,14 @@ export interface TextStatement {
 export function statementsOf(text: Buffer, rules: TextRules): readonly TextStatement[] {
   const found: TextStatement[] = [];
   let start = 0;
-  let at = 0;
   const reader = new StatementReader(rules, (kind) => {
+    const { at } = reader;
     const word = firstWord(text, start, at);
     const changesState = changes(word, text.toString('latin1', start, at));
     found.push({ kind, word, changesState, start, end: at });
     start = at + 1;
   });
-  for (; at < text.length; at += 1) reader.push(text, at, at + 1);
+  reader.push(text, 0, text.length);
   reader.end();
   return isFunction(found, text) ? [joined(found)] : found;
 }

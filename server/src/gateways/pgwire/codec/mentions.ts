@@ -43,39 +43,52 @@ export function mentionIn(text: string): Mention | null {
 }
 
 function mentionsCommit(text: string): boolean {
-  return /synchronous_commit/i.test(text) || isFollowed(text, /create/gi, [['subscription']]);
+  return /synchronous_commit/i.test(text) || isFollowed(text, ['create'], [['subscription']]);
 }
 
 function mentionsRequest(text: string): boolean {
-  return isFollowed(text, /barista/gi, [['.'], ['request_']]);
+  return isFollowed(text, ['barista'], [['.'], ['request_']]);
 }
 
 function mentionsElsewhere(text: string): boolean {
   return (
     /effects_elsewhere|dblink|postgres_fdw/i.test(text) ||
-    isFollowed(text, /create|import/gi, [['extension', 'server', 'foreign']])
+    isFollowed(text, ['create', 'import'], [['extension', 'server', 'foreign']])
   );
 }
 
-/** Somewhere one of each of these follows, with nothing but blanks, quotes and comments between them. Where there is very much of that, they count as found. */
-function isFollowed(text: string, word: RegExp, expected: readonly (readonly string[])[]): boolean {
+/** Somewhere one of each of these follows one of the words, with nothing but blanks, quotes and comments between them. Where there is very much of that, they count as found. `words` are in lower case. */
+function isFollowed(
+  text: string,
+  words: readonly string[],
+  expected: readonly (readonly string[])[],
+): boolean {
   const lower = text.toLowerCase();
-  let left = gapCharsMax;
-  for (const found of lower.matchAll(word)) {
-    let at = found.index + found[0].length;
-    let isThere = true;
-    for (const words of expected) {
-      const end = gapEnd(lower, at, left);
-      left -= end - at;
-      if (left <= 0) return true;
-      const next = words.find((each) => lower.startsWith(each, end));
-      isThere = next !== undefined;
-      if (next === undefined) break;
-      at = end + next.length;
-    }
-    if (isThere) return true;
+  const left = { chars: gapCharsMax };
+  return words.some((word) => {
+    for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length))
+      if (follow(lower, at + word.length, expected, left)) return true;
+    return false;
+  });
+}
+
+/** `left`: of characters in gaps that may be looked at. */
+function follow(
+  text: string,
+  from: number,
+  expected: readonly (readonly string[])[],
+  left: { chars: number },
+): boolean {
+  let at = from;
+  for (const words of expected) {
+    const end = gapEnd(text, at, left.chars);
+    left.chars -= end - at;
+    if (left.chars <= 0) return true;
+    const next = words.find((each) => text.startsWith(each, end));
+    if (next === undefined) return false;
+    at = end + next.length;
   }
-  return false;
+  return true;
 }
 
 /** Where something else than a gap begins, or where `charsMax` are exceeded. */
@@ -83,6 +96,8 @@ function gapEnd(text: string, from: number, charsMax: number): number {
   const limit = Math.min(text.length, from + charsMax);
   let depth = 0;
   for (let at = from; at < limit; ) {
+    // Nearly everywhere no gap begins.
+    if (depth === 0 && !mayBeOfGap(text.charCodeAt(at))) return at;
     const two = text.slice(at, at + 2);
     if (two === '/*') depth += 1;
     else if (two === '*/' && depth > 0) depth -= 1;
@@ -99,6 +114,11 @@ function gapEnd(text: string, from: number, charsMax: number): number {
     at += 2;
   }
   return limit;
+}
+
+/** A blank, a quote, or a sign that may begin a comment; no letter of ASCII, and no dot. */
+function mayBeOfGap(code: number): boolean {
+  return code <= 0x20 || code === 0x22 || code === 0x2d || code === 0x2f || code >= 0x80;
 }
 
 export function bothMentions(a: Mention | null, b: Mention | null): Mention | null {

@@ -1,8 +1,11 @@
 /** The kind of a statement that stands alone, as in a Parse message. Pure. */
 import { isSpace, isWordByte, placeWithin, quote } from '../../../pgwire/sql-bytes.ts';
 import { type StatementKind, tellingWords } from '../../../pgwire/statement-kinds.ts';
-import { StatementReader, wordBytesMax } from '../../../pgwire/statement-reader.ts';
+import { StatementReader } from '../../../pgwire/statement-reader.ts';
 import type { TextRules } from '../../../pgwire/text-rules.ts';
+
+/** Longer words are no keywords. */
+const wordBytesMax = 16;
 
 /** The kind of a text that is one statement at most, as that of a Parse message is. An empty one is `setting`. */
 export function kindOfStatement(bytes: Buffer, from: number, to: number, rules: TextRules): StatementKind {

@@ -160,9 +160,9 @@ export class SessionState {
     this.mayHaveChanged = true;
     if (!tells) return;
     const names = customSettings(text);
-    for (const name of names) this.parameterNames.delete(name);
-    this.note(names);
-    if (setsHidden(text)) this.hasHidden = true;
+    for (const name of names ?? []) this.parameterNames.delete(name);
+    this.note(names ?? []);
+    if (names === null || setsHidden(text)) this.hasHidden = true;
     this.readsParameters ||= /set_config/i.test(text);
     this.executesTelling ||= preparesTelling(text);
   }

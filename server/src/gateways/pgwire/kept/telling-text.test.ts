@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { customSettingNamed, customSettings, setsHidden, tellsOfState } from './telling-text.ts';
+import { customSettingNamed, customSettings, setsCustom, setsHidden, tellsOfState } from './telling-text.ts';
 
 describe('texts after which PostgreSQL is asked what the session has', () => {
   it.each([
@@ -46,6 +46,28 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     'BEGIN',
   ])('and not: %s', (text) => {
     expect(tellsOfState(text)).toBe(false);
+  });
+});
+
+describe('a long text', () => {
+  it('counts as telling where statements may begin in more places than are looked at', () => {
+    const text = `${'; s'.repeat(20_000)}; set`;
+    expect(tellsOfState(text)).toBe(true);
+    expect(tellsOfState(`${'; s'.repeat(20_000)}; se`)).toBe(false);
+  });
+
+  it.each([
+    `UPDATE t SET a = 1 WHERE b IN (${"'x',\n".repeat(20_000)}'y')`,
+    `UPDATE t SET a = 1\0${'\0\0\0\x05hello'.repeat(10_000)}`,
+    `${'INSERT INTO t VALUES (1);\n'.repeat(20_000)}UPDATE t SET a = 1`,
+    `UPDATE t SET a = 1${';'.repeat(100_000)}`,
+  ])('and not: %#', (text) => {
+    expect([tellsOfState, setsHidden, setsCustom].map((looks) => looks(text))).toEqual([false, false, false]);
+  });
+
+  it('names custom settings so often that they are not told', () => {
+    expect(customSettings("'a.b' ".repeat(1_000))).toHaveLength(1_000);
+    expect(customSettings("'a.b' ".repeat(1_001))).toBeNull();
   });
 });
 

@@ -3,6 +3,7 @@
  *
  * Pure, and no parser: what it finds is asked of PostgreSQL, so that finding too much costs a question. What it misses (a function that sets something) is found when the session is idle for a while.
  */
+import { carriageReturn, dash, newline, semicolon, slash, star } from '../../../pgwire/sql-bytes.ts';
 
 /** A SET of more than the transaction, and the like, behind the beginning of a statement. */
 const tellingStatement =
@@ -20,29 +21,71 @@ const telling = new RegExp(
 );
 
 export function tellsOfState(text: string): boolean {
-  return telling.test(text) || someStatement(text, tellingStatement);
+  return telling.test(text) || (tellingWord.test(text) && someStatement(text, tellingStatement));
 }
 
-/** Where a statement may begin: behind another one, behind a comment, in a Parse (behind its name), in a Query behind another message. */
-const beginning = /;|\*\/|\0(?:Q[\s\S]{4})?|--|[\n\r]/g;
+/** No statement of a text tells that has none of these, and most texts have none. */
+const tellingWord = /set|discard|prepare|deallocate|listen/i;
+const settingWord = /set/i;
 
-/** Whether a statement of the text begins as `form`, which is sticky. A line end counts as the beginning of one only behind a comment that it ends. */
+/** Places of one text at which a statement may begin so, by its first letter. A text that has more is taken for one that tells: it is made for it, and what a look costs has a bound. */
+const beginningsMax = 16_384;
+
+/**
+ * Whether a statement of the text begins as `form`, which is sticky. It may begin behind another one, behind a comment, in a Parse (behind its name), in a Query behind another message. A line end counts only behind a comment
+ * that it ends.
+ */
 function someStatement(text: string, form: RegExp): boolean {
+  const { length } = text;
+  let beginnings = 0;
   const begins = (at: number): boolean => {
+    let word = at;
+    while (word < at + blanksMax && isBlank(text.charCodeAt(word))) word += 1;
+    if (!mayBegin(text.charCodeAt(word))) return false;
+    beginnings += 1;
     form.lastIndex = at;
-    return form.test(text);
+    return beginnings > beginningsMax || form.test(text);
   };
   if (begins(0)) return true;
   let isInComment = false;
-  for (const { 0: sign, index } of text.matchAll(beginning)) {
-    const endsLine = sign === '\n' || sign === '\r';
-    if (sign === '--') isInComment = true;
-    else if ((!endsLine || isInComment) && begins(index + sign.length)) return true;
-    if (sign.startsWith('\0Q') && begins(index + 1)) return true;
-    if (endsLine) isInComment = false;
+  // One byte after the other: a search for each sign costs more than the bytes between them.
+  for (let at = 0; at < length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code > semicolon) continue;
+    if (code === semicolon) {
+      if (begins(at + 1)) return true;
+    } else if (code === 0) {
+      if (begins(at + 1)) return true;
+      // Behind the head of a message.
+      if (text.charCodeAt(at + 1) === letterQ && begins(at + 6)) return true;
+    } else if (code === slash) {
+      if (text.charCodeAt(at - 1) === star && begins(at + 1)) return true;
+    } else if (code === dash) {
+      if (text.charCodeAt(at + 1) === dash) isInComment = true;
+    } else if (code === newline || code === carriageReturn) {
+      if (isInComment && begins(at + 1)) return true;
+      isInComment = false;
+    }
   }
   return false;
 }
+
+const letterQ = 0x51;
+
+/** As the forms have them. */
+const blanksMax = 100;
+
+function isBlank(code: number): boolean {
+  return code <= 0x20 && code > 0;
+}
+
+/** The first letter of SET, RESET, DISCARD, DEALLOCATE, PREPARE, LISTEN, UNLISTEN; or what only JavaScript may take for a blank. */
+function mayBegin(code: number): boolean {
+  return code >= 0x80 || beginners[code] === 1;
+}
+
+const beginners = new Uint8Array(0x80);
+for (const letter of 'srdpluSRDPLU') beginners[letter.charCodeAt(0)] = 1;
 
 /** So many of custom settings are asked for. */
 export const namesMax = 100;
@@ -53,12 +96,20 @@ const named =
   /\bset(?:\s+session)?(?:\s+"?|")([a-z_][\w$]*"?(?:\s*\.\s*"?[\w$]+"?)+)\s*(?:=|to\b)|'([a-z_][\w$]*(?:\.[\w$]+)+)'/gi;
 const wholeName = /^[a-z_][\w$]*(?:\.[a-z_][\w$]*)+$/i;
 
-/** Custom settings that a text names. */
-export function customSettings(text: string): readonly string[] {
-  const found = [...text.matchAll(named)].map(([, one, other]) =>
-    (one?.replaceAll(/["\s]/g, '') ?? other ?? '').toLowerCase(),
-  );
-  return found.filter(({ length }) => length <= nameCharsMax);
+/** Of one text. */
+const namingsMax = 1_000;
+
+/** Custom settings that a text names; null: too often to be told. */
+export function customSettings(text: string): readonly string[] | null {
+  const found: string[] = [];
+  let namings = 0;
+  for (const [, one, other] of text.matchAll(named)) {
+    namings += 1;
+    if (namings > namingsMax) return null;
+    const name = (one?.replaceAll(/["\s]/g, '') ?? other ?? '').toLowerCase();
+    if (name.length <= nameCharsMax) found.push(name);
+  }
+  return found;
 }
 
 /** A name that is not found so: with letters that are not ASCII, or comments within; or one that is computed. Bytes from 128 on are letters, also that which JavaScript takes for a blank. */
@@ -75,7 +126,7 @@ const hiddenConfig =
 
 /** A text may set a custom setting whose name is not among those that `customSettings` finds, nor among parameters. */
 export function setsHidden(text: string): boolean {
-  return hiddenConfig.test(text) || someStatement(text, hiddenStatement);
+  return hiddenConfig.test(text) || (settingWord.test(text) && someStatement(text, hiddenStatement));
 }
 
 /** A text that prepares what tells of state whenever it is executed. */

@@ -63,7 +63,7 @@ export class ClientInput {
     }
     if (from < 0) return mention;
     const text = chunk.toString('latin1', from, to);
-    if (setsCustom(text)) this.noteCustom(text);
+    if (this.customSettings !== null && setsCustom(text)) this.noteCustom(text, this.customSettings);
     if (!mentions(text)) return mention;
     return bothMentions(mention, this.searchWhole(chunk));
   }
@@ -73,17 +73,16 @@ export class ClientInput {
     this.pieces ??= new PieceSearch();
     const piece = chunk.toString('latin1', payload, end);
     // A name may be spread over two pieces.
-    if (setsCustom(piece)) this.customSettings = null;
+    if (this.customSettings !== null && setsCustom(piece)) this.customSettings = null;
     const mention = this.pieces.look(piece);
     if (!first && mention?.request === true) this.mentionsBeforeBoundary = true;
     if (last) this.pieces = null;
     return mention;
   }
 
-  private noteCustom(text: string): void {
-    const { customSettings: known } = this;
+  private noteCustom(text: string, known: Set<string>): void {
     const names = customSettings(text);
-    if (known === null || names.length + known.size > namesMax || setsUnnamed(text))
+    if (names === null || names.length + known.size > namesMax || setsUnnamed(text))
       this.customSettings = null;
     else for (const name of names) known.add(name);
   }
