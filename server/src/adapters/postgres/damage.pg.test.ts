@@ -167,12 +167,14 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
   const look = new FileLook({ directory, dataDir, socketDir });
   try {
     const client = await connectAlone(instance);
-    await client.query('CREATE TABLE many (id int PRIMARY KEY, note text); CREATE TABLE gone (id int)');
-    const { rows } = await client.query<{ index: string; gone: string }>(
-      "SELECT pg_relation_filepath('many_pkey') AS index, pg_relation_filepath('gone') AS gone",
+    await client.query(
+      'CREATE TABLE many (id int PRIMARY KEY, note text); CREATE INDEX many_note ON many (note); CREATE TABLE gone (id int)',
+    );
+    const { rows } = await client.query<{ index: string; invalid: string; gone: string }>(
+      "SELECT pg_relation_filepath('many_pkey') AS index, pg_relation_filepath('many_note') AS invalid, pg_relation_filepath('gone') AS gone",
     );
     await client.query('DROP TABLE gone; CHECKPOINT');
-    const { index, gone } = rows[0]!;
+    const { index, invalid, gone } = rows[0]!;
     await rm(join(dataDir, gone), { force: true });
     expect(await lookedAt(look)).toBe('whole');
     const cases: readonly (readonly [string, RegExp])[] = [
@@ -199,14 +201,35 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
     await look.look();
     await client.query('DROP DATABASE "could not access status of transaction"');
     for (let part = 0; part < 12; part += 1) expect((await look.look()).code).not.toBe('damaged');
-    await client.end();
     // As CREATE INDEX CONCURRENTLY leaves it while it waits.
-    await truncate(join(dataDir, index), 0);
+    await client.query("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'many_note'::regclass");
+    await client.end();
+    await truncate(join(dataDir, invalid), 0);
     look.restart();
     expect(await lookedAt(look)).toBe('whole');
+    await truncate(join(dataDir, index), 0);
+    look.restart();
+    expect(await lookedAt(look)).toBe(`the file ${index} is empty, which a relation needs`);
   } finally {
     await instance.close();
   }
+});
+
+it('directories that PostgreSQL empties at each start are made where they are gone', async () => {
+  const names = [
+    'pg_dynshmem',
+    'pg_notify',
+    'pg_replslot',
+    'pg_serial',
+    'pg_snapshots',
+    'pg_stat_tmp',
+    'pg_subtrans',
+  ];
+  const directory = await damaged((data) =>
+    Promise.all(names.map((name) => rm(join(data, name), { recursive: true }))),
+  );
+  const instance = await start(directory);
+  await instance.close();
 });
 
 it('looks find that a PostgreSQL which has started lets in no session for want of its own role, and nothing where settings refuse them', async () => {

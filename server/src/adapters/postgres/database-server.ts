@@ -6,7 +6,7 @@
  */
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { makeDirectories, readdir, rm } from './account-files.ts';
+import { readdir, rm } from './account-files.ts';
 import { chooseLaunchUser } from './launch-user.ts';
 import type { Client } from 'pg';
 import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
@@ -150,7 +150,6 @@ class Server implements PostgresDatabaseServer {
     for (const name of await readdir(slots).catch(() => [])) {
       await rm(join(slots, name), { recursive: true, force: true });
     }
-    await makeDirectories(slots);
   }
 
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {

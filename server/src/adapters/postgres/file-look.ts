@@ -35,15 +35,16 @@ const statementMsUsual = 30_000;
 const endMs = 10_000;
 
 /**
- * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. No catalog is empty without whose rows no session begins. Any other file may be: that of an index while
- * CREATE INDEX CONCURRENTLY waits for others, and for good if it fails then.
+ * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. No catalog is empty without whose rows no session begins, no sequence, and no valid index: each has a page from the beginning. (One
+ * that CREATE INDEX CONCURRENTLY makes is empty while that waits for others, and for good if it fails then.) A table may be.
  */
 const relationsSql =
   ownSql(`SELECT c.oid::pg_catalog.int8::pg_catalog.text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
     (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::pg_catalog.text AS size,
-    c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
+    c.relkind = 'S' OR coalesce(i.indisvalid, false)
+      OR c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
       AND c.relnamespace = 11 AS "hasPages"
-  FROM pg_catalog.pg_class c
+  FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
   WHERE c.oid > $1::pg_catalog.text::pg_catalog.oid AND c.relkind = ANY ('{r,i,t,m,S}'::pg_catalog."char"[]) AND c.relpersistence = 'p'
   ORDER BY c.oid LIMIT ${relationsMax}`);
 

@@ -38,6 +38,11 @@ export const rootDirectories: Readonly<Record<string, RootDirectory>> = {
   pg_tblspc: 'emptied',
 };
 
+/** Those that PostgreSQL keeps for its own run: nothing is lost with one. */
+export const emptiedDirectories: readonly string[] = Object.keys(rootDirectories).filter(
+  (name) => rootDirectories[name] === 'emptied' && name !== 'pg_tblspc',
+);
+
 export const walDirectory = 'pg_wal';
 export const walSubdirectories: readonly string[] = ['archive_status', 'summaries'];
 export const versionFile = 'PG_VERSION';
