@@ -1,5 +1,5 @@
 /** Files that are really damaged, and what the adapter says of them. */
-import { cp, mkdtemp, open, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -229,6 +229,8 @@ it('directories that PostgreSQL empties at each start are made where they are go
     Promise.all(names.map((name) => rm(join(data, name), { recursive: true }))),
   );
   const instance = await start(directory);
+  const there = await readdir(join(directory, 'data'));
+  expect(names.filter((name) => !there.includes(name))).toEqual([]);
   await instance.close();
 });
 
