@@ -18,6 +18,10 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     'RESET ALL',
     'DISCARD ALL',
     'PREPARE p AS SELECT 1',
+    'PREPARE transaction AS SELECT 1',
+    'PREPARE transaction (int) AS SELECT 1',
+    'PREPARE transactional AS SELECT 1',
+    "PREPARE TRANSACTION 'x'; SET a = 1",
     'DEALLOCATE p',
     'LISTEN x',
     'UNLISTEN *',
@@ -44,6 +48,13 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     'SELECT temp, hold, listen FROM t',
     "INSERT INTO t VALUES ('RESET')",
     'BEGIN',
+    "PREPARE TRANSACTION 'x'",
+    "prepare\n  transaction E'x'",
+    'PREPARE TRANSACTION $$x$$',
+    "PREPARE TRANSACTION U&'x'",
+    "PREPARE/* of */TRANSACTION -- named\n 'x'",
+    "INSERT INTO t VALUES (1); PREPARE TRANSACTION 'x'",
+    "\0PREPARE TRANSACTION 'x'\0\0\0",
   ])('and not: %s', (text) => {
     expect(tellsOfState(text)).toBe(false);
   });

@@ -5,9 +5,19 @@
  */
 import { carriageReturn, dash, newline, semicolon, slash, star } from '../../../pgwire/sql-bytes.ts';
 
+/** Blanks and comments between two words, as many as are looked at: what follows more of them is not seen. */
+const between = String.raw`(?:\s|\/\*[^*]{0,60}\*\/|--[^\n\r]{0,60}[\n\r]){0,20}`;
+/** PREPARE TRANSACTION with its name, which begins so: a prepared statement may have the name "transaction". */
+const ofTransaction = String.raw`${between}transaction${between}(?:'|\$|e'|u&')`;
 /** A SET of more than the transaction, and the like, behind the beginning of a statement. */
-const tellingStatement =
-  /\s{0,100}(?:set(?![\w$])(?!\s+(?:local|transaction|constraints)\b(?!\s*\.))|(?:reset|discard|prepare|deallocate|listen|unlisten)\b)/iy;
+const tellingStatement = new RegExp(
+  [
+    String.raw`\s{0,100}(?:set(?![\w$])(?!\s+(?:local|transaction|constraints)\b(?!\s*\.))`,
+    String.raw`prepare\b(?!${ofTransaction})`,
+    String.raw`(?:reset|discard|deallocate|listen|unlisten)\b)`,
+  ].join('|'),
+  'iy',
+);
 /** Anywhere. */
 const telling = new RegExp(
   [
