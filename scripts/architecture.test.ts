@@ -340,6 +340,24 @@ describe('imports', () => {
     expect(found).toEqual(['server/src/adapters/postgres/requests/request-schema.ts']);
   });
 
+  it('SQL that the server sends in clients’ sessions writes each operator with its schema', () => {
+    // That of its own sessions is looked at as PostgreSQL hears it (own-statements.pg.test.ts).
+    const places = ['server/src/gateways', 'server/src/payload', 'server/src/pgwire'];
+    const literal = /(ownSql\(\s*)?(`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')/g;
+    const written = /(?<=\s)(?:=|<>|<=|>=|<|>|\+|-|\|\||%)(?=\s)/;
+    const hidden = /\b(?:IN|LIKE|ILIKE|BETWEEN|NULLIF|DISTINCT FROM)\b/;
+    const found = places.flatMap(sources).flatMap((file) =>
+      [...codeOf(file).matchAll(literal)].flatMap(([, qualifies, text = '']) => {
+        const sql = text.slice(1, -1).replaceAll(/\$\{[^}]*\}/g, '');
+        if (!/\bpg_catalog\./.test(sql) || !/\b(?:SELECT|WHERE|CASE)\b/.test(sql)) return [];
+        const unquoted = sql.replaceAll(/'[^']*'/g, "''");
+        const isWrong = hidden.test(unquoted) || (qualifies === undefined && written.test(unquoted));
+        return isWrong ? [`${file}: ${sql.slice(0, 80)}`] : [];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
   it('nothing of the server makes directories by Node’s recursive call, which hangs below /proc', () => {
     const recursive = /\bmkdir(?:Sync)?\([^;]*\brecursive\b/;
     expect(sources('server/src').filter((file) => recursive.test(codeOf(file)))).toEqual([]);

@@ -152,6 +152,17 @@ describe('a session that is made anew', () => {
     expect(await rows('SELECT count(*)::int FROM t')).toEqual([0]);
   });
 
+  it('says so though its database has operators that lie', async () => {
+    await client.query(`SET search_path = public, pg_catalog;
+      CREATE FUNCTION liar(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT false';
+      CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = liar)`);
+    expect(await rows("SELECT 'a'::text = 'a'")).toEqual([false]);
+    await client.query('SELECT pg_advisory_lock(7)');
+    await cut();
+    expect(await codeOf(client.query('SELECT 1'))).toBe('55000');
+    await client.query('DROP FUNCTION liar CASCADE');
+  });
+
   it('says so, too, of what could not be seen in the text, once it was idle for a while', async () => {
     await client.query(
       'CREATE OR REPLACE FUNCTION locks() RETURNS void LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_lock(8); END $$',

@@ -136,4 +136,21 @@ describe('a hostile client', () => {
     expect(await feed.sql('a', 'SET statement_timeout = 1')).toBe('SET I');
     expect(await feed.sql('a', 'SHOW statement_timeout')).toBe('(0) SHOW I');
   });
+
+  it('time limits are turned off, and advisory locks seen, though a client has operators of its own', async () => {
+    await feed.sql('a', 'CREATE SCHEMA s');
+    await feed.sql(
+      'a',
+      "CREATE FUNCTION s.no(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT false'",
+    );
+    for (const sign of ['=', '<>'])
+      await feed.sql('a', `CREATE OPERATOR s.${sign} (LEFTARG = text, RIGHTARG = text, FUNCTION = s.no)`);
+    await feed.sql('a', 'SET search_path = s, pg_catalog, public');
+    expect(await feed.sql('a', "SELECT 'a'::text = 'a'")).toBe('(f) SELECT 1 I');
+    expect(await feed.sql('a', "SET transaction_timeout = '1h'")).toBe('SET I');
+    expect(await feed.sql('a', 'SHOW transaction_timeout')).toBe('(0) SHOW I');
+    expect(await feed.sql('a', 'SELECT pg_try_advisory_lock(7)')).toBe('(t) SELECT 1 I');
+    expect(replica.executor.isBound).toBe(true);
+    await feed.sql('a', 'SELECT pg_advisory_unlock_all(); RESET search_path; DROP SCHEMA s CASCADE');
+  });
 });

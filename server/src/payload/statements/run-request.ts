@@ -5,6 +5,7 @@
  */
 import { readErrorFields, readyForQuery } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
@@ -305,8 +306,9 @@ const crashOfAnother = '57P02';
 /** So long a PostgreSQL that is about to end may take connections yet. */
 const endMs = 300;
 const clockTriesMax = 10_000;
-const clocksOff = `SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings WHERE setting <> '0' AND name IN
-  ('lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
+/** Executed in the client's session, which may find operators of its own first. */
+const clocksOff = ownSql(`SELECT pg_catalog.set_config(name, '0', false) FROM pg_catalog.pg_settings
+  WHERE setting <> '0' AND name = ANY ('{lock_timeout,transaction_timeout,idle_in_transaction_session_timeout,idle_session_timeout}'::pg_catalog.text[])`);
 
 const waitsElsewhere = {
   sqlState: '40001',

@@ -5,6 +5,7 @@
  */
 import { columnsOf, frameOf } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 import { back, front } from '../../pgwire/message-types.ts';
 
 /** Strings are latin1, byte for byte. */
@@ -35,8 +36,9 @@ export const stateAtFirst: SessionState = {
 
 const own = 'pg_barista_own';
 
-const question = `SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
-  WHERE source = 'session' AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
+/** Executed in the client's session, which may find operators of its own first. */
+const question = ownSql(`SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
+  WHERE source = 'session' AND name <> ALL ('{transaction_isolation,transaction_read_only,transaction_deferrable}'::pg_catalog.text[])
 UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
 UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
@@ -45,7 +47,7 @@ UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, para
 UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
 UNION ALL SELECT 'b', NULL, NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
-  OR EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())`;
+  OR EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())`);
 
 /** Answered with one ReadyForQuery. */
 export function askState(customNames: Iterable<string>): Buffer {

@@ -5,6 +5,7 @@
  */
 import { columnsOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 import { back } from '../../../pgwire/message-types.ts';
 import { mixedEncodings, usualRules } from '../../../pgwire/text-rules.ts';
 import { shapeOf } from '../../../pgwire/text-shape.ts';
@@ -48,11 +49,13 @@ export const emptySnapshot: StateSnapshot = {
 const own = 'barista_session_state';
 
 /** Where the client's encoding has characters with a byte below 128: the text as PostgreSQL itself reads it, whose encodings have none. */
-const serverText = `CASE WHEN pg_catalog.current_setting('client_encoding') IN (${[...mixedEncodings].map((name) => `'${name}'`).join()})
-      THEN pg_catalog.encode(pg_catalog.convert_to(statement, pg_catalog.getdatabaseencoding()), 'base64') END`;
+const serverText =
+  ownSql(`CASE WHEN pg_catalog.current_setting('client_encoding') = ANY ('{${[...mixedEncodings].join()}}'::pg_catalog.text[])
+      THEN pg_catalog.encode(pg_catalog.convert_to(statement, pg_catalog.getdatabaseencoding()), 'base64') END`);
 
-const question = `SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
-  WHERE source = 'session' AND name NOT IN ('transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
+/** Executed in the client's session, which may find operators of its own first. */
+const question = ownSql(`SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
+  WHERE source = 'session' AND name <> ALL ('{transaction_isolation,transaction_read_only,transaction_deferrable}'::pg_catalog.text[])
 UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
 UNION ALL SELECT 'e', pg_catalog.current_setting('client_encoding'), NULL, NULL
@@ -68,7 +71,7 @@ UNION ALL SELECT 't', 'its advisory locks', NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())
 UNION ALL SELECT 't', 'its cursors WITH HOLD', NULL, NULL WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
 UNION ALL SELECT 'a', session_user::pg_catalog.text, NULL, NULL
-  WHERE pg_catalog.convert_to(session_user::pg_catalog.text, pg_catalog.getdatabaseencoding()) <> pg_catalog.decode($2, 'hex')`;
+  WHERE pg_catalog.convert_to(session_user::pg_catalog.text, pg_catalog.getdatabaseencoding()) <> pg_catalog.decode($2, 'hex')`);
 
 /** `names`: of custom settings that it may have. `user`: who logged in, byte by byte, for the startup packet has no encoding. It is answered with one ReadyForQuery. */
 export function askState(names: Iterable<string>, user: string): Buffer {

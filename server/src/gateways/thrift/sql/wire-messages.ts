@@ -2,6 +2,7 @@
 import { frameOf } from '../../../pgwire/backend-messages.ts';
 import { describePortal, execute, sync } from '../../../pgwire/frontend-messages.ts';
 import { front } from '../../../pgwire/message-types.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
 
 export const authenticationOk = 0;
 export const saslAsked = 10;
@@ -47,7 +48,9 @@ export function statement(sql: Buffer, params: readonly (Buffer | null)[]): Buff
 
 /** What the types of these numbers are called. */
 export function typesQuestion(numbers: readonly number[]): Buffer {
-  const sql = `SELECT oid, typname FROM pg_catalog.pg_type WHERE oid IN (${numbers.join(', ')})`;
+  const sql = ownSql(
+    `SELECT oid, typname FROM pg_catalog.pg_type WHERE oid = ANY ('{${numbers.join()}}'::pg_catalog.oid[])`,
+  );
   return statement(Buffer.from(sql), []);
 }
 
