@@ -337,7 +337,7 @@ export const others: Readonly<Record<string, string>> = {
   // Pass on what they are given, and read it by what is listed.
   'gateways/pgwire/kept/following.ts': 'Following',
   'gateways/pgwire/kept/hidden-block.ts': 'HiddenBlock',
-  'gateways/pgwire/kept/id-question.ts': 'IdAnswer calledId',
+  'gateways/pgwire/kept/id-question.ts': 'IdAnswer calledId isOfRequest',
   'gateways/pgwire/kept/ids-ahead.ts': 'IdsAhead',
   'gateways/pgwire/kept/kept-requests.ts': 'KeptRequests',
   'gateways/pgwire/kept/left-session.ts': 'LeavingReader parseFrame',

@@ -1,5 +1,5 @@
 /** Lets a client in, if it is who it says: at a PostgreSQL of this replica, or on its way to the leader. */
-import type { FindLogin, PostgresDoor } from '../../../ports/client-service.ts';
+import type { FindLogin, LoginRecord, PostgresDoor } from '../../../ports/client-service.ts';
 import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import { roleOf } from '../codec/startup.ts';
 import { isGone, letGo, type Proof, proofWithoutPassword, provePassword } from '../login/authenticate.ts';
@@ -14,14 +14,14 @@ export async function letIn(
 ): Promise<GatewayError | null> {
   if (arrival.isProven) return null;
   const proof = byRule(front, arrival) ?? (await byPassword(front, arrival, door.findLogin));
-  return proof === null ? unavailable : judge(front, arrival, proof);
+  return proof.code === 'unanswered' ? (proof.error ?? unavailable) : judge(front, arrival, proof);
 }
 
 /** The same for one that the leader is to serve. Where this replica's own PostgreSQL cannot say what every other replica knows by now, the leader's gateway asks for the password. */
 export async function letInForLeader(front: Front, arrival: Arrival): Promise<GatewayError | null> {
   if (arrival.isProven) return null;
   const proof = byRule(front, arrival) ?? (await byPassword(front, arrival, currentLogins(front)));
-  return proof === null ? null : judge(front, arrival, proof);
+  return proof.code === 'unanswered' ? null : judge(front, arrival, proof);
 }
 
 /** Rules are of the gateway that the client has come to, and not of the one that it is passed on to. */
@@ -52,9 +52,32 @@ function judge(front: Front, arrival: Arrival, proof: Proof): Promise<GatewayErr
   return Promise.resolve(proof.error);
 }
 
-/** Null: PostgreSQL does not say what it has on record. */
-async function byPassword(front: Front, arrival: Arrival, findLogin: FindLogin): Promise<Proof | null> {
-  const record = await findLogin(roleOf(arrival.startup)).catch(() => null);
+async function byPassword(front: Front, arrival: Arrival, findLogin: FindLogin): Promise<Proof | Unanswered> {
+  let record: LoginRecord | null = null;
+  let error: GatewayError | null = null;
+  try {
+    record = await findLogin(roleOf(arrival.startup));
+  } catch (thrown) {
+    error = lackOf(thrown);
+  }
   if (isGone(arrival.client)) return { code: 'gone' };
-  return record === null ? null : provePassword(arrival, record, front.keys.mock);
+  if (record === null) return { code: 'unanswered', error };
+  return provePassword(arrival, record, front.keys.mock);
+}
+
+/** PostgreSQL does not say what it has on record. `error`: its own words, where it serves and lacks something (class 53), such as room in its lock table. */
+interface Unanswered {
+  readonly code: 'unanswered';
+  readonly error: GatewayError | null;
+}
+
+function lackOf(thrown: unknown): GatewayError | null {
+  const { code, message, detail, hint } = thrown as Partial<Record<string, unknown>>;
+  if (typeof code !== 'string' || !/^53[0-9A-Z]{3}$/.test(code)) return null;
+  return {
+    sqlState: code,
+    message: String(message),
+    ...(typeof detail === 'string' && { detail }),
+    ...(typeof hint === 'string' && { hint }),
+  };
 }

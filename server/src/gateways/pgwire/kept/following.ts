@@ -113,9 +113,9 @@ export class Following implements UpstreamListener {
         this.said = 'notCommitted';
         this.reader.isOver = true;
       },
-      cancelled: (_, passesOver) => this.cancelled(passesOver),
+      failsRequest: (_, passesOver) => this.failRequest(passesOver),
       rollBack: () => options.send(send.query('ROLLBACK')),
-      cancelledBehind: (error) => this.cancelledBehind(error),
+      failedBehind: (error) => this.failedBehind(error),
     });
     this.state.onMention(mentionInStartup(startup));
     this.reader = new UpstreamReader(limits.frameBytesMax, this);
@@ -198,7 +198,7 @@ export class Following implements UpstreamListener {
   }
 
   /** What the client has sent ends, too. */
-  private cancelled(passesOver: boolean): boolean {
+  private failRequest(passesOver: boolean): boolean {
     const { withheld } = this;
     // Others of its requests would be passed over.
     if (passesOver && withheld === null) return false;
@@ -209,7 +209,7 @@ export class Following implements UpstreamListener {
   }
 
   /** The client does not know that its block has failed: it hears so at its next statement. */
-  private cancelledBehind(error: ErrorFields): boolean {
+  private failedBehind(error: ErrorFields): boolean {
     const { tracker, fromClient } = this;
     if (tracker.outstanding || !fromClient.atBoundary) return false;
     const words = { sqlState: error.get('C') ?? '', message: error.get('M') ?? '' };
@@ -543,7 +543,7 @@ export class Following implements UpstreamListener {
     // Nothing of it was run: it is as little known as before what became of it.
     const refused = (): void => void (reader.isOver = true);
     reader.block = new HiddenBlock(
-      { id: () => undefined, failed: refused, cancelled: () => false, rollBack: () => undefined },
+      { id: () => undefined, failed: refused, failsRequest: () => false, rollBack: () => undefined },
       true,
     );
     return [readingBlock.ahead, ...requests, readingBlock.behind];

@@ -4,14 +4,14 @@ import { frame } from '../testing/frames.ts';
 import { HiddenBlock } from './hidden-block.ts';
 
 /** What the client is told of these messages, by type, a tag by its text; and what is heard of the id. */
-function told(messages: readonly (readonly Buffer[])[], reads = false, tellsCancel = false): string {
+function told(messages: readonly (readonly Buffer[])[], reads = false, tellsError = false): string {
   const names: string[] = [];
   const listener = {
     id: (xid: bigint | null) => void names.push(`id ${xid}`),
     failed: (sqlState: string) => void names.push(`failed ${sqlState}`),
-    cancelled: (_: unknown, passesOver: boolean) => {
-      if (tellsCancel) names.push(passesOver ? 'ends by Sync' : 'ends');
-      return tellsCancel;
+    failsRequest: (_: unknown, passesOver: boolean) => {
+      if (tellsError) names.push(passesOver ? 'ends by Sync' : 'ends');
+      return tellsError;
     },
     rollBack: () => void names.push('rolls back'),
   };
@@ -48,14 +48,23 @@ it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
 ])('%s: %s', (_, expected, messages) => expect(told(messages)).toBe(expected));
 
 it.each<readonly [string, string, readonly (readonly Buffer[])[]]>([
-  ['as its block begins', 'ends by Sync E Z', [[frame('1'), error('57014')], [idle]]],
+  ['is cancelled as its block begins', 'ends by Sync E Z', [[frame('1'), error('57014')], [idle]]],
   [
-    'behind its BEGIN',
+    'is cancelled behind its BEGIN',
     'ends by Sync E rolls back Z',
     [begins.slice(0, 3), [error('57014'), failed], rollsBack],
   ],
-  ['as its id is asked', 'ends E Z', [begins, [error('57014'), failed], [error('25P02'), failed], rollsBack]],
-])('a statement that is cancelled %s hears that once', (_, expected, messages) =>
+  [
+    'is cancelled as its id is asked',
+    'ends E Z',
+    [begins, [error('57014'), failed], [error('25P02'), failed], rollsBack],
+  ],
+  [
+    'gets no id from a full lock table',
+    'ends E Z',
+    [begins, [error('53200'), failed], [error('25P02'), failed], rollsBack],
+  ],
+])('a statement that %s hears that once', (_, expected, messages) =>
   expect(told(messages, false, true)).toBe(expected),
 );
 

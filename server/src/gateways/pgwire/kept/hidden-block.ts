@@ -8,7 +8,7 @@ import { endsSession, readErrorFields, statusOf } from '../../../pgwire/backend-
 import { headerBytes } from '../../../pgwire/frame-splitter.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { back, type TransactionStatus } from '../../../pgwire/message-types.ts';
-import { assigning, calledId, callOf, type IdListener, queryCanceled } from './id-question.ts';
+import { assigning, calledId, callOf, type IdListener, isOfRequest } from './id-question.ts';
 
 const own = 'barista_block';
 
@@ -104,7 +104,7 @@ export class HiddenBlock {
       return told;
     }
     const sqlState = fields.get('C') ?? '';
-    if (sqlState === queryCanceled && this.listener.cancelled(fields, stage === 'begin')) {
+    if (isOfRequest(sqlState) && this.listener.failsRequest(fields, stage === 'begin')) {
       this.toldError = true;
       if (stage === 'begin') this.stage = 'passedOver';
       return told;

@@ -6,13 +6,13 @@ import { IdAnswer, type IdListener, type IdQuestionKind } from './id-question.ts
 function heard(
   form: IdQuestionKind['form'],
   messages: readonly Buffer[],
-  { tellsCancel = false, isBehind = false } = {},
+  { tellsError = false, isBehind = false } = {},
 ): string {
   const names: string[] = [];
   const listener: IdListener = {
     id: (xid) => void names.push(`id ${xid} `),
     failed: (sqlState) => void names.push(`failed ${sqlState} `),
-    cancelled: () => tellsCancel,
+    failsRequest: () => tellsError,
     rollBack: () => undefined,
   };
   const answer = new IdAnswer(form, listener, isBehind);
@@ -44,18 +44,18 @@ describe('the answer to a question for an id', () => {
   ])('%s', (_, form, expected, messages) => expect(heard(form, messages)).toBe(expected));
 });
 
-describe('a question that is cancelled', () => {
-  const cancelled = frame('E', 'VERROR\0C57014\0\0');
+describe.each(['57014', '53200'])('a question that fails with the request’s own %s', (sqlState) => {
+  const failed = frame('E', `VERROR\0C${sqlState}\0\0`);
 
   it.each<readonly [string, IdQuestionKind['form'], string, object]>([
-    ['ahead of a batch: its error is that of the batch', 'batch', '>>', { tellsCancel: true }],
+    ['ahead of a batch: its error is that of the batch', 'batch', '>>', { tellsError: true }],
     [
       'ahead of a Query: the client hears it, and not what that is answered',
       'call',
       '>-',
-      { tellsCancel: true },
+      { tellsError: true },
     ],
-    ['behind a Query: not now', 'call', '.|', { tellsCancel: true, isBehind: true }],
-    ['where that cannot be told', 'call', 'failed 57014 .|', {}],
-  ])('%s', (_, form, expected, how) => expect(heard(form, [cancelled, ready], how)).toBe(expected));
+    ['behind a Query: not now', 'call', '.|', { tellsError: true, isBehind: true }],
+    ['where that cannot be told', 'call', `failed ${sqlState} .|`, {}],
+  ])('%s', (_, form, expected, how) => expect(heard(form, [failed, ready], how)).toBe(expected));
 });

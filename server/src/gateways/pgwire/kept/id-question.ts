@@ -51,16 +51,21 @@ function batchOf(sql: string): Buffer {
 export interface IdListener {
   /** Null: it has none. */
   readonly id: (xid: bigint | null) => void;
-  /** PostgreSQL refuses it with this SQLSTATE, and passes over the request. */
+  /** PostgreSQL refuses it with this SQLSTATE, which is none of the request's, and passes over the request. */
   readonly failed: (sqlState: string) => void;
-  /** It was cancelled, by the client or its statement_timeout, which did not know of it. `passesOver`: so is all up to a Sync that nobody has sent. False: that cannot be told as the error of the request. */
-  readonly cancelled: (error: ErrorFields, passesOver: boolean) => boolean;
+  /** It failed for what the request is to hear, which PostgreSQL passes over. `passesOver`: so is all up to a Sync that nobody has sent. False: that cannot be told as the error of the request. */
+  readonly failsRequest: (error: ErrorFields, passesOver: boolean) => boolean;
   /** The block of the gateway's own is open, and nothing ends it. */
   readonly rollBack: () => void;
 }
 
-/** PostgreSQL's SQLSTATE of a request that was cancelled. */
-export const queryCanceled = '57014';
+/** The request would hear the same without the question: it was cancelled, by the client or its statement_timeout, which did not know of the question; or the lock table is full, and its transaction gets no id. */
+export function isOfRequest(sqlState: string): boolean {
+  return sqlState === queryCanceled || sqlState === outOfMemory;
+}
+
+const queryCanceled = '57014';
+const outOfMemory = '53200';
 
 const over: OwnTaken = { client: null };
 
@@ -105,11 +110,11 @@ export class IdAnswer implements OwnAnswer {
     // The end of the session is no answer to this.
     if (fields === null || endsSession(fields)) return 'notMine';
     const sqlState = fields.get('C') ?? '';
-    if (sqlState !== queryCanceled || !this.listener.cancelled(fields, false)) {
+    if (!isOfRequest(sqlState) || !this.listener.failsRequest(fields, false)) {
       this.listener.failed(sqlState);
       return 'goesOn';
     }
-    // PostgreSQL passes over the rest of the batch, as if it had been cancelled itself.
+    // PostgreSQL passes over the rest of the batch, as if it had failed itself.
     if (this.form === 'batch') return 'notMine';
     if (this.isBehind) return 'goesOn';
     this.hasFailed = true;

@@ -18,10 +18,10 @@ export interface IdsAheadListener {
   /** PostgreSQL has refused the question, and passes over the request. */
   readonly refused: () => void;
   /** See IdListener. */
-  readonly cancelled: IdListener['cancelled'];
+  readonly failsRequest: IdListener['failsRequest'];
   readonly rollBack: IdListener['rollBack'];
   /** The question behind a request that was answered: it has failed the block. */
-  readonly cancelledBehind: (error: ErrorFields) => boolean;
+  readonly failedBehind: (error: ErrorFields) => boolean;
 }
 
 /** What PostgreSQL is sent in the place of a request, and who takes the answer. */
@@ -84,8 +84,8 @@ export class IdsAhead {
     if (how === null || leadership === null || !this.mayAsk) return null;
     const usual = { withheld: null, taker: null, later: null, block: null };
     if (how === 'later') {
-      const cancelled = this.listener.cancelledBehind;
-      const later = new IdAnswer('call', { ...this.listenerOf(leadership), cancelled }, true);
+      const failsRequest = this.listener.failedBehind;
+      const later = new IdAnswer('call', { ...this.listenerOf(leadership), failsRequest }, true);
       return { ...usual, now: [bytes, idQuestion({ form: 'call', assigns: false })], later };
     }
     const listener = this.listenerOf(leadership);
@@ -114,7 +114,7 @@ export class IdsAhead {
         if (sqlState === insufficientPrivilege) this.mayAsk = false;
         this.listener.refused();
       },
-      cancelled: this.listener.cancelled,
+      failsRequest: this.listener.failsRequest,
       rollBack: this.listener.rollBack,
     };
   }
