@@ -293,10 +293,9 @@ describe('a name that is asked for', () => {
     await barista.query(begin);
     const first = codeOf(barista.query('SELECT pg_advisory_lock(7)'));
     const second = codeOf(again.query(begin));
-    const codes = await Promise.race([first, second]);
-    expect(codes).toBe('40P01');
+    await Promise.race([first, second]);
     await again.query('ROLLBACK; RESET lock_timeout; SELECT pg_advisory_unlock_all()');
-    await Promise.all([first, second]);
+    expect(await Promise.all([first, second])).toContain('40P01');
     await barista.query('ROLLBACK; SELECT pg_advisory_unlock_all()');
     await again.end();
   });
