@@ -3,12 +3,11 @@
  *
  * Reads only, but for the extension that `installAmcheck` makes.
  */
-import { open, readdir } from '../account-files.ts';
+import { open, readdir, rm } from '../account-files.ts';
 import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
 import { listDatabases, type ListedDatabase } from '../databases.ts';
-import { rollBackSql } from '../inspection/old-prepared.ts';
 import { extensionSchema, makeExtension } from '../own-extension.ts';
 import { connectPg } from '../pg-client.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
@@ -25,24 +24,24 @@ export interface RunningPostgres {
 }
 
 /**
- * Of a restored database that nobody else uses: lets Barista into every database, and takes back the transactions that are prepared, whose locks would keep a check waiting.
- * @throws Error of PostgreSQL; the signal's reason
+ * Ends the transactions that are prepared in a restored database as if they had never been prepared: after a crash, too, one that neither committed nor is prepared counts as rolled back. Their locks would keep a check waiting.
+ *
+ * By their files, since SQL may not get there: they lock databases, and rows that say who may enter one. `dataDir`: was shut down in order, so that none is in the WAL only.
+ * @throws the file system's error
  */
+export async function dropPrepared(dataDir: string): Promise<void> {
+  const directory = join(dataDir, 'pg_twophase');
+  for (const name of await readdir(directory)) await rm(join(directory, name));
+}
+
+/** Of a restored database that nobody else uses, and in which nothing is prepared: lets Barista into every database. @throws Error of PostgreSQL; the signal's reason */
 export async function openForChecks(server: RunningPostgres, signal?: AbortSignal): Promise<void> {
   await withClient(server, { name: 'postgres', bytes: Buffer.from('postgres') }, signal, async (client) => {
     await client.query(
       'UPDATE pg_catalog.pg_database SET datallowconn = true WHERE NOT datallowconn AND datconnlimit OPERATOR(pg_catalog.<>) -2',
     );
   });
-  await inEveryDatabase(server, signal, async (client) => {
-    const { rows } = await client.query<{ name: Buffer }>(preparedSql);
-    for (const { name } of rows) await client.query(rollBackSql(name));
-  });
 }
-
-/** Names of clients' choice, in whatever encoding. */
-const preparedSql = ownSql(`SELECT pg_catalog.textsend(gid) AS name
-  FROM pg_catalog.pg_prepared_xacts WHERE database = pg_catalog.current_database()`);
 
 /** Makes what `checkRelations` needs, in every database. On a primary, whose standbys have it a moment later. False: this PostgreSQL has no amcheck. @throws Error of PostgreSQL; the signal's reason */
 export async function installAmcheck(primary: RunningPostgres, signal?: AbortSignal): Promise<boolean> {

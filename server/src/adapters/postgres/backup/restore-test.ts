@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { rm } from '../account-files.ts';
 import { formatLsn } from '../../../wal/lsn.ts';
 import type { PgBinaries } from '../binaries.ts';
-import { checkPages, checkRelations, installAmcheck, openForChecks } from './check-database.ts';
+import { checkPages, checkRelations, dropPrepared, installAmcheck, openForChecks } from './check-database.ts';
 import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
 import { whileRunning } from './restored-server.ts';
 
@@ -56,6 +56,7 @@ async function check(
   onStep?.('pages');
   const { pages, complaints } = await checkPages(join(directory, 'data'), signal);
   onStep?.('relations');
+  await dropPrepared(join(directory, 'data'));
   const found = await whileRunning(
     { directory, binaries, ...(signal === undefined ? {} : { signal }) },
     async (socketDir) => {

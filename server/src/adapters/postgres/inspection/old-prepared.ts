@@ -156,7 +156,7 @@ async function rollBackOne(client: Client, gid: Buffer): Promise<boolean> {
 }
 
 /** `gid`: in the encoding of the database in which it is said. */
-export function rollBackSql(gid: Buffer): string {
+function rollBackSql(gid: Buffer): string {
   return `ROLLBACK PREPARED E'${[...gid].map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`).join('')}'`;
 }
 
