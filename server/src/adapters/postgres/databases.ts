@@ -28,6 +28,18 @@ export async function listDatabases(client: Client): Promise<readonly ListedData
   return rows.map((row) => Object.assign(row, { name: textOf(row.bytes) }));
 }
 
+/** A session that begins waits for these locks, and for those who wait for them; no setting of the session's bounds that. */
+const lockedSql =
+  ownSql(`SELECT pg_catalog.namesend(d.datname) AS bytes FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid = l.objid
+  WHERE l.locktype = 'object' AND l.classid = 'pg_catalog.pg_database'::pg_catalog.regclass
+    AND (l.mode = 'ShareLock' OR l.mode = 'ShareRowExclusiveLock' OR l.mode = 'ExclusiveLock' OR l.mode = 'AccessExclusiveLock')`);
+
+/** Names of the databases that no session can enter now, since a session or a prepared transaction has them locked. @throws Error of PostgreSQL */
+export async function lockedDatabases(client: Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ bytes: Buffer }>(lockedSql);
+  return new Set(rows.map(({ bytes }) => textOf(bytes)));
+}
+
 /** For people. The same bytes are the same text everywhere, whatever their encoding. */
 export function textOf(bytes: Buffer): string {
   return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');

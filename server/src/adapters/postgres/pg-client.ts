@@ -35,6 +35,8 @@ export interface ConnectOptions {
   /** Such as `18.4`; found out if it is missing. */
   readonly version?: string;
   readonly port?: number;
+  /** So long PostgreSQL may take to let the session in; a database may be locked. Default: 30 s. */
+  readonly enterMsMax?: number;
 }
 
 export interface OwnPacketOptions {
@@ -120,6 +122,13 @@ class OwnConnection extends Connection {
   }
 }
 
+const enterMsUsual = 30_000;
+
+/** PostgreSQL did not let a session in within `enterMsMax`. In the words of `pg`, which gives no code. */
+export function isEnterTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout expired';
+}
+
 /** PostgreSQL has no setting of this name. */
 const undefinedObject = '42704';
 /** The set of settings that the server at a place knows. */
@@ -159,7 +168,7 @@ async function open(options: ConnectOptions, majorVersion: number): Promise<Clie
     port: options.port ?? socketPort,
     user: ownRole,
     password: '',
-    connectionTimeoutMillis: 30_000,
+    connectionTimeoutMillis: options.enterMsMax ?? enterMsUsual,
     pipeline,
     connection: new OwnConnection(packet, options),
   } as ConstructorParameters<typeof Client>[0]);

@@ -8,6 +8,7 @@
  * Responsible for: which databases are compared, and taking all snapshots at one moment. Memory stays small, however large the rows are.
  * Invariant: no code of a client's runs in these sessions (reading-session.ts, relations-sql.ts).
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { DigestObject, SkippedObject, DataDigest } from '../../../ports/control.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
@@ -19,12 +20,17 @@ import {
 } from '../../../ports/digest.ts';
 import { sqlStateOf } from '../database-error.ts';
 import type { ListedDatabase } from '../databases.ts';
+import { isEnterTimeout } from '../pg-client.ts';
 import { HeldSnapshot } from './held-snapshot.ts';
 import { nameOf, readDatabase } from './read-database.ts';
-import type { ReadingAddress } from './reading-session.ts';
+import { lockTimeoutMs, type ReadingAddress } from './reading-session.ts';
 
 /** Whoever was told that its commit is chosen needs a moment until it shows. */
 const retakeMs = 1;
+/** At whether a database is still locked. */
+const lookAgainMs = 100;
+/** Of one database, beyond the wait for its lock: a machine may be busy. */
+const enterMsMax = 10_000;
 const mainDatabase = 'postgres';
 
 export interface DigestOptions {
@@ -69,7 +75,7 @@ class Prepared implements PreparedDigest {
   /** Whatever changes until the snapshots are taken is made up for then. */
   async connect(): Promise<void> {
     try {
-      await this.reach(this.inTurn(await this.main.databases(), 0));
+      await this.reach(this.inTurn(await this.main.databases(), 0), lockTimeoutMs);
     } catch (error) {
       await this.close();
       throw error;
@@ -105,7 +111,8 @@ class Prepared implements PreparedDigest {
       this.held.delete(name);
       await held.close();
     }
-    await this.reach(wanted);
+    // Commits wait meanwhile.
+    await this.reach(wanted, 0);
     await Promise.all(
       [...this.held.values()].filter((held) => held !== this.main).map((held) => held.take()),
     );
@@ -122,25 +129,32 @@ class Prepared implements PreparedDigest {
     return [...main, ...drawn.slice(0, this.databasesMax - 1)];
   }
 
-  private async reach(wanted: readonly ListedDatabase[]): Promise<void> {
+  /** A database that is locked is waited for so long, and left out then. */
+  private async reach(wanted: readonly ListedDatabase[], waitMs: number): Promise<void> {
     this.refused.clear();
-    await Promise.all(
-      wanted.map(async (database) => {
-        const { name, isOpen, isBroken } = database;
-        if (!isOpen || isBroken) this.refused.set(name, 'it lets nobody in');
-        else if (!this.held.has(name)) await this.reachOne(database);
-      }),
-    );
+    let missing = wanted.filter(({ name }) => !this.held.has(name));
+    for (const { name, isOpen, isBroken } of missing)
+      if (!isOpen || isBroken) this.refused.set(name, 'it lets nobody in');
+    missing = missing.filter(({ name }) => !this.refused.has(name));
+    for (const until = performance.now() + waitMs; missing.length > 0; await sleep(lookAgainMs)) {
+      const locked = await this.main.locked();
+      // A session that waited for the lock would stay in PostgreSQL when it is given up here.
+      await Promise.all(missing.filter(({ name }) => !locked.has(name)).map((each) => this.reachOne(each)));
+      missing = missing.filter(({ name }) => locked.has(name));
+      if (performance.now() >= until) break;
+    }
+    for (const { name } of missing) this.refused.set(name, 'somebody has it locked');
   }
 
   private async reachOne(database: ListedDatabase): Promise<void> {
     const { name } = database;
     try {
-      this.held.set(name, await HeldSnapshot.open(this.address, database));
+      this.held.set(name, await HeldSnapshot.open({ ...this.address, enterMsMax }, database));
     } catch (error) {
-      // PostgreSQL says no: it was removed in this very moment, say, or there are too many sessions.
-      if (sqlStateOf(error) === null) throw error;
-      this.refused.set(name, (error as Error).message);
+      // PostgreSQL says no: it was removed in this very moment, say, or there are too many sessions. Or it was locked in this very moment.
+      if (isEnterTimeout(error)) this.refused.set(name, `it could not be entered within ${enterMsMax} ms`);
+      else if (sqlStateOf(error) === null) throw error;
+      else this.refused.set(name, (error as Error).message);
     }
   }
 

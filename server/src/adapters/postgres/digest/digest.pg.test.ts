@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { PlainPostgres, testBinaries } from '../copy/testing/plain-postgres.ts';
 import { socketPort } from '../data-directory.ts';
-import { connectPg } from '../pg-client.ts';
+import { connectPg, isEnterTimeout } from '../pg-client.ts';
 import { createDigestSource } from './digest-source.ts';
 import { differing, digestOf, openDigest } from './testing/digests.ts';
 
@@ -304,6 +305,39 @@ it('a table that somebody keeps locked is left out; a digest that is given up en
   await snapshot.close();
   await expect.poll(sessionsOnPrimary).toBe('0');
   await locker.end();
+});
+
+it('a database that somebody keeps locked is left out, in an open transaction or a prepared one, and no session waits for it', async () => {
+  const owner = await primary.client();
+  const skipped = async (): Promise<readonly string[]> => {
+    const { skipped: left, objects } = await digestOf(primary, binaries.version);
+    expect(objects.map(({ name }) => name)).toContain('public.pairs');
+    return left.filter(({ name }) => name === '').map(({ database, reason }) => `${database}: ${reason}`);
+  };
+  await primary.query('CREATE DATABASE kept');
+  await owner.query('BEGIN; ALTER DATABASE kept RENAME TO other');
+  expect(await skipped()).toEqual(['kept: somebody has it locked']);
+  await owner.query("PREPARE TRANSACTION 'keeps'");
+  expect(await skipped()).toEqual(['kept: somebody has it locked']);
+  const waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'object'";
+  expect(await primary.value(waiting)).toBe('0');
+  // One that is locked between the look and the attempt.
+  const late = connectPg({
+    socketDir: primary.socketDir,
+    database: 'kept',
+    silentMsMax: null,
+    enterMsMax: 300,
+  });
+  expect(isEnterTimeout(await late.catch((error: unknown) => error))).toBe(true);
+  await owner.query("ROLLBACK PREPARED 'keeps'");
+  // Whoever has it locked for a moment only is waited for.
+  await owner.query('BEGIN; ALTER DATABASE kept RENAME TO other');
+  const digesting = skipped();
+  await sleep(300);
+  await owner.query('ROLLBACK');
+  expect(await digesting).toEqual([]);
+  await owner.end();
+  await run(['DROP DATABASE kept']);
 });
 
 it('a row of many megabytes is never in memory as a whole', async () => {

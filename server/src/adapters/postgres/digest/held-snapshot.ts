@@ -6,7 +6,7 @@
  */
 import type { Client } from 'pg';
 import type { SnapshotView } from '../../../ports/digest.ts';
-import { listDatabases, type ListedDatabase } from '../databases.ts';
+import { listDatabases, type ListedDatabase, lockedDatabases } from '../databases.ts';
 import { endSession, openReadingSession, type ReadingAddress } from './reading-session.ts';
 import { mappedStorageSql } from './relations-sql.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
@@ -105,6 +105,11 @@ export class HeldSnapshot {
   /** The databases that this snapshot shows, the oldest first, but for the one that stays what initdb has made. Of the database `postgres` alone, for what it locks. */
   async databases(): Promise<readonly ListedDatabase[]> {
     return (await listDatabases(this.client)).filter(({ isSealed }) => !isSealed);
+  }
+
+  /** Names of databases that cannot be entered now. */
+  locked(): Promise<ReadonlySet<string>> {
+    return lockedDatabases(this.client);
   }
 
   close(): Promise<void> {

@@ -14,6 +14,8 @@ export interface ReadingAddress {
   /** Such as `18.4`. */
   readonly version: string;
   readonly port?: number;
+  /** As connectPg has it. */
+  readonly enterMsMax?: number;
 }
 
 /** Of each of them. */
@@ -24,7 +26,7 @@ export const lockTimeoutMs = 5000;
 
 /** @throws whatever `pg` throws when PostgreSQL is away; Error if the session is not the superuser's */
 export async function openReadingSession(
-  { socketDir, version, port }: ReadingAddress,
+  { socketDir, version, port, enterMsMax }: ReadingAddress,
   database: string | Uint8Array,
 ): Promise<Client> {
   const client = await connectPg({
@@ -36,6 +38,7 @@ export async function openReadingSession(
     applicationName: readingName,
     settings: { ...readingSettings, lock_timeout: String(lockTimeoutMs) },
     ...(port === undefined ? {} : { port }),
+    ...(enterMsMax === undefined ? {} : { enterMsMax }),
   });
   try {
     const { rows } = await client.query<{ is: string }>(
