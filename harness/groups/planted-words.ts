@@ -133,7 +133,7 @@ export const ofWords: readonly PlantedLeaseBug[] = [
     ],
     strain: { only: ['the leader hands over'] },
     seed: 1,
-    refusedAt: ['Resign', 'HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
+    refusedAt: ['HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
   },
   {
     name: 'failsAndLeadsOn',
