@@ -215,7 +215,7 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
   }
 });
 
-it('directories that PostgreSQL empties at each start are made where they are gone', async () => {
+it('directories with which nothing is lost are made where they are gone, and checkpoints work', async () => {
   const names = [
     'pg_dynshmem',
     'pg_notify',
@@ -224,11 +224,17 @@ it('directories that PostgreSQL empties at each start are made where they are go
     'pg_snapshots',
     'pg_stat_tmp',
     'pg_subtrans',
+    'pg_commit_ts',
+    'pg_logical',
+    'pg_stat',
   ];
   const directory = await damaged((data) =>
     Promise.all(names.map((name) => rm(join(data, name), { recursive: true }))),
   );
   const instance = await start(directory);
+  const client = await connectAlone(instance);
+  await client.query('CREATE TABLE more (a int); CHECKPOINT');
+  await client.end();
   const there = await readdir(join(directory, 'data'));
   expect(names.filter((name) => !there.includes(name))).toEqual([]);
   await instance.close();

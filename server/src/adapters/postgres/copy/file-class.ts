@@ -38,13 +38,22 @@ export const rootDirectories: Readonly<Record<string, RootDirectory>> = {
   pg_tblspc: 'emptied',
 };
 
-/** Those that PostgreSQL keeps for its own run: nothing is lost with one. */
-export const emptiedDirectories: readonly string[] = Object.keys(rootDirectories).filter(
-  (name) => rootDirectories[name] === 'emptied' && name !== 'pg_tblspc',
-);
-
 export const walDirectory = 'pg_wal';
 export const walSubdirectories: readonly string[] = ['archive_status', 'summaries'];
+
+/**
+ * Directories with which nothing is lost that counts: what PostgreSQL keeps for its own run, statistics, and what belongs to logical slots, which no replica has. Where one is missing, it does not start, or its checkpoints fail.
+ */
+export const dispensableDirectories: readonly string[] = [
+  ...Object.keys(rootDirectories).filter(
+    (name) => rootDirectories[name] === 'emptied' && name !== 'pg_tblspc',
+  ),
+  'pg_commit_ts',
+  'pg_logical/mappings',
+  'pg_logical/snapshots',
+  'pg_stat',
+  ...walSubdirectories.map((name) => `${walDirectory}/${name}`),
+];
 export const versionFile = 'PG_VERSION';
 /** Apart from all others: it comes last, and its absence says that there is no database. */
 export const controlFile = 'global/pg_control';

@@ -10,7 +10,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { makeDirectories } from '../account-files.ts';
 import type { PgBinaries } from '../binaries.ts';
-import { emptiedDirectories } from '../copy/file-class.ts';
+import { dispensableDirectories } from '../copy/file-class.ts';
 import { chooseSocketDirectory, socketPort } from '../data-directory.ts';
 import { inspectDataDirectory } from '../inspect-data-directory.ts';
 import { LaunchError } from '../launch-error.ts';
@@ -144,8 +144,7 @@ class Instance implements PostgresInstance {
     // Gone with a directory whose place a copy has taken.
     await preparePlace(this.user, this.directory);
     await prepareDirectory(this.user, this.socketDir);
-    // PostgreSQL empties them at each start, and does not start without some of them.
-    for (const name of emptiedDirectories) await makeDirectories(join(this.dataDir, name));
+    for (const name of dispensableDirectories) await makeDirectories(join(this.dataDir, name));
     this.log.reopen();
     await this.configure(role);
     ended?.throwIfAborted();
