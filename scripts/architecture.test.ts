@@ -349,7 +349,7 @@ describe('imports', () => {
     const found = places.flatMap(sources).flatMap((file) =>
       [...codeOf(file).matchAll(literal)].flatMap(([, qualifies, text = '']) => {
         const sql = text.slice(1, -1).replaceAll(/\$\{[^}]*\}/g, '');
-        if (!/\bpg_catalog\./.test(sql) || !/\b(?:SELECT|WHERE|CASE)\b/.test(sql)) return [];
+        if (!/\bpg_(?:catalog|barista)\./.test(sql) || !/\b(?:SELECT|WHERE|CASE)\b/.test(sql)) return [];
         const unquoted = sql.replaceAll(/'[^']*'/g, "''");
         const isWrong = hidden.test(unquoted) || (qualifies === undefined && written.test(unquoted));
         return isWrong ? [`${file}: ${sql.slice(0, 80)}`] : [];

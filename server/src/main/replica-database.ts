@@ -70,21 +70,18 @@ function tellSetAside(logger: Logger, { setAside, removed }: SetAside): void {
   }
 }
 
-/** What clients of a new group find: the role and the database of the configuration. */
+/** What clients of a new group find: the role and the database of the configuration, if it has them, and what names of transactions need. */
 export async function prepareDatabase(
   { bootstrap }: ReplicaConfig,
   { server, binaries }: ReplicaDatabase,
 ): Promise<void> {
-  if (bootstrap === undefined) return;
-  const { user: name, password, database } = bootstrap;
   const { socketDir } = server.instance;
-  await prepareFounding({
-    socketDir,
-    majorVersion: binaries.majorVersion,
-    database,
-    role: { name, password },
-  });
-  await installRequestsAtFounding({ socketDir }, database);
+  if (bootstrap !== undefined) {
+    const { user: name, password, database } = bootstrap;
+    const { majorVersion } = binaries;
+    await prepareFounding({ socketDir, majorVersion, database, role: { name, password } });
+  }
+  await installRequestsAtFounding({ socketDir }, bootstrap?.database);
 }
 
 /** What may be copied from this replica's database, and when it is chosen. */

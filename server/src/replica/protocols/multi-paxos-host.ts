@@ -106,7 +106,7 @@ export class MultiPaxosHost implements ProtocolHost, CoreListener {
   }
 
   stepBack(reason: 'logFailed' | 'databaseFailed' | 'requested'): void {
-    // Whoever leads only orders, and each replica executes itself: where all databases are in trouble leadership would go round and round.
+    // The leader only orders, and each replica executes by itself. Where all databases are in trouble, leadership would go round and round.
     if (reason === 'databaseFailed') return;
     this.core.input({ kind: 'StepDown', reason });
   }

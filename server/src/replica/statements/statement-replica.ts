@@ -83,6 +83,7 @@ export class StatementReplica implements ProtocolListener {
     this.stopWatching.push(timers.every(lookMs, () => this.holdCampaign()));
   }
 
+  /** A replica whose log or database is in trouble does not lead, as far as its protocol minds. */
   private holdCampaign(): void {
     const { protocol } = this.parts;
     const trouble = troubleOf(this.facts());

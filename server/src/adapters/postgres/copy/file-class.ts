@@ -42,13 +42,12 @@ export const walDirectory = 'pg_wal';
 export const walSubdirectories: readonly string[] = ['archive_status', 'summaries'];
 
 /**
- * Directories with which nothing is lost that counts: what PostgreSQL keeps for its own run, statistics, and what belongs to logical slots, which no replica has. Where one is missing, it does not start, or its checkpoints fail.
+ * Directories that hold nothing of value: what PostgreSQL keeps for its own run, statistics, and what belongs to logical slots, which no replica has. Where one is missing, PostgreSQL does not start, or its checkpoints fail.
  */
 export const dispensableDirectories: readonly string[] = [
   ...Object.keys(rootDirectories).filter(
     (name) => rootDirectories[name] === 'emptied' && name !== 'pg_tblspc',
   ),
-  'pg_commit_ts',
   'pg_logical/mappings',
   'pg_logical/snapshots',
   'pg_stat',

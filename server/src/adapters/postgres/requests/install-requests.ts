@@ -2,7 +2,9 @@
 import { answerMs, connectPg } from '../pg-client.ts';
 import { prepareRequests } from './request-schema.ts';
 
-type Place = { readonly socketDir: string };
+interface Place {
+  readonly socketDir: string;
+}
 
 /** Resolves when it is there, on a majority of the replicas; also forgets the oldest names. @throws Error of PostgreSQL */
 export function installRequestsIn(place: Place, database: string): Promise<void> {
@@ -10,10 +12,10 @@ export function installRequestsIn(place: Place, database: string): Promise<void>
 }
 
 /**
- * Before anybody may come, and before there is an extension that acts upon our DDL: in the database for clients, and in those that new ones are made from. Its commits wait for nobody. Databases made from `template0`, or of a group
- * that was founded before, get it when their first transaction is named. @throws Error of PostgreSQL
+ * Before anybody may come, and before any extension acts upon our DDL: in the database for clients, if there is one, and in the template of new ones. Its commits wait for nobody. Databases made from `template0`, and those of groups
+ * that were founded before, get it when their first transaction is named. @throws Error of PostgreSQL
  */
-export async function installRequestsAtFounding(place: Place, database: string): Promise<void> {
+export async function installRequestsAtFounding(place: Place, database = 'postgres'): Promise<void> {
   for (const name of new Set(['template1', 'postgres', database]))
     await install(place, name, { synchronous_commit: 'local' });
 }
