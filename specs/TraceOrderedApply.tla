@@ -419,16 +419,16 @@ TraceAskOutcome ==
 Asked == [request |-> <<Step.b, Step.x>>, xid |-> Step.x, leadership |-> Step.b]
 IsDone == \E t \in gone \cup Commits(Newest.wal) : t.request = Asked.request
 
-(* Nothing is told that is not settled: a newer leadership has begun, or the asked one answers.  Who tells may know that from      *)
-(* before a copy, or tell it before it tells of its own fold.  That it is done its own PostgreSQL has said, which runs; of a       *)
-(* leadership that was resumed it may say so just before it is told to be up.                                                   *)
+(* What is not done is told once a newer leadership has begun, or by the asked one.  Who tells may know that from before a copy,   *)
+(* or tell it before it tells of its own fold.  That it is done its own PostgreSQL has said, which runs, in any leadership; of one *)
+(* that was resumed it may say so just before it is told to be up.                                                              *)
 MayBeKnown == LaterThan(Newest, Asked) # {} \/ node[Step.r].leads = Step.b
 MayHaveJustStarted == \E i \in LaterThan(Newest, Asked) : Newest.begun[i].resumes
 
 TraceTellOutcome ==
   /\ Question \in last[Step.r].asked
   /\ Told(Step.r, [last[Step.r] EXCEPT !.asked = @ \ {Question}])
-  /\ CASE Step.outcome = "committed" -> IsDone /\ MayBeKnown /\ (pg[Step.r].mode # "down" \/ MayHaveJustStarted)
+  /\ CASE Step.outcome = "committed" -> IsDone /\ (pg[Step.r].mode # "down" \/ MayHaveJustStarted)
        [] Step.outcome = "notCommitted" -> ~IsDone /\ MayBeKnown
        [] Step.outcome = "unknown" -> TRUE
   /\ told' = IF Step.outcome = "unknown" THEN told ELSE told \cup {[request |-> Asked.request, outcome |-> Step.outcome]}

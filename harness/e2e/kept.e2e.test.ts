@@ -1,5 +1,5 @@
 /**
- * Connections that outlive leaders: pgbench at the port of a replica that does not die, while whoever leads is killed, again and again.
+ * Connections that outlive leaders: pgbench, and clients whose changes are in another group, at the port of a replica that does not die, while whoever leads is killed, again and again.
  *
  * BARISTA_KILLS: how many times (default 2; `BARISTA_KILLS=10 npx vitest run --project e2e harness/e2e/kept.e2e.test.ts`).
  */
@@ -12,6 +12,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
 import { isWhole, type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
 import { pgbench, psql, type ToolResult } from '../cluster/pg-tools.ts';
+import { FarClients } from './far-clients.ts';
 
 const kills = Number(process.env['BARISTA_KILLS'] ?? 2);
 /** Its clients come to this one's port, and it is not killed. */
@@ -19,13 +20,15 @@ const host = 'r3';
 const idleClients = 20;
 
 let cluster: LocalCluster;
+let far: LocalCluster;
 let port: number;
 beforeAll(async () => {
-  cluster = await startCluster();
+  [cluster, far] = await Promise.all([startCluster(), startCluster({ replicas: 1 })]);
   port = cluster.pgwirePorts[2]!;
 });
 afterAll(async () => {
   await cluster?.stop();
+  await far?.stop();
 });
 
 async function handOver(): Promise<void> {
@@ -105,12 +108,14 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
   ];
   const reading = load('-c', '2', '-S');
   const counting = load('-c', '2', '-f', script);
+  const farClients = await FarClients.start(cluster, port, far);
   await sleep(3000);
   for (let times = 0; times < kills; times += 1) {
     await killLeader();
     await sleep(2000);
   }
   over.abort();
+  const elsewhere = await farClients.stop();
   const results = (await Promise.all(running)).flat();
   const [read, counted] = await Promise.all([reading, counting]);
   await rm(directory, { recursive: true });
@@ -146,6 +151,12 @@ it(`no connection is lost, and no statement fails outside of transactions, thoug
     expect([rows[0]?.n, shown.rows[0]?.application_name]).toEqual([index + 1, `idle ${index}`]);
     await client.end();
   }
+  const { wrong, acknowledged, applied, unknown: untold } = elsewhere;
+  console.log(
+    `in another group: ${acknowledged} acknowledged, ${applied} there, ${untold} of which nobody can know`,
+  );
+  expect(wrong).toEqual([]);
+  expect(acknowledged).toBeGreaterThan(100);
   const sums = `SELECT (SELECT sum(abalance) FROM pgbench_accounts) = (SELECT sum(delta) FROM pgbench_history),
     (SELECT sum(bbalance) FROM pgbench_branches) = (SELECT sum(tbalance) FROM pgbench_tellers), (SELECT count(*) FROM pgbench_history)`;
   const done = results.map(transactions).reduce((sum, one) => sum + one, 0);

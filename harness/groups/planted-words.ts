@@ -133,7 +133,7 @@ export const ofWords: readonly PlantedLeaseBug[] = [
     ],
     strain: { only: ['the leader hands over'] },
     seed: 1,
-    refusedAt: ['HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
+    refusedAt: ['Resign', 'HandleHeartbeatAck', 'GivePromise', 'AnswerRead'],
   },
   {
     name: 'failsAndLeadsOn',

@@ -272,6 +272,8 @@ export function assembleReplica(
     server,
     replayed: () => payload.replayed,
     serves: () => service.service().kind === 'here',
+    servedUnder: () => service.servedUnder,
+    barrier: () => gate.afterNow(),
     isStandby: () => payload.isStandby,
     onEvent: (event) => events.apply(event),
     timers,

@@ -98,7 +98,7 @@ export interface ClientService {
    * Never rejects.
    */
   cancel(pid: number, generation: number): Promise<'done' | 'committing'>;
-  /** What became of it, as the log and this replica's PostgreSQL have it. Waits up to `waitMs` for another leadership to begin, and for its beginning to be replayed here. Never rejects. */
+  /** What became of it, as the log and this replica's PostgreSQL have it. What is committed is told while its leadership goes on, what is not by its leader alone; else this waits up to `waitMs` for another leadership to begin, and for its beginning to be replayed here. Never rejects. */
   outcomeOf(transaction: OpenTransaction, waitMs: number): Promise<TransactionOutcome>;
   /** The same for a transaction that has a name: `leadership` is that of the session in which it was being decided. Never rejects. */
   outcomeOfRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome>;

@@ -159,6 +159,8 @@ export class PayloadReplica {
       server,
       replayed: () => payload.replayed,
       serves: () => this.isOpen,
+      servedUnder: () => (this.isOpen && this.leads !== 0 ? this.log.ballot(this.leads) : null),
+      barrier: () => this.gate?.afterNow() ?? Promise.reject(new Error('its process is gone')),
       isStandby: () => payload.isStandby,
       onEvent: () => undefined,
       timers,

@@ -16,7 +16,8 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
   const time = new SimulatedTime();
   const successions = new Successions();
   successions.add(beginning(b1, 10n, 0), false);
-  const world = { replayed: 0, serves: false, standby: true, down: false };
+  const world = { replayed: 0, serves: false, standby: true, down: false, under: null as typeof b1 | null };
+  const barriers: { pass: () => void; fail: () => void }[] = [];
   const outcomes = new Outcomes({
     successions,
     server: {
@@ -28,6 +29,11 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
     },
     replayed: () => lsn(world.replayed),
     serves: () => world.serves,
+    servedUnder: () => world.under,
+    barrier: () =>
+      new Promise((resolve, reject) =>
+        barriers.push({ pass: resolve, fail: () => reject(new Error('PostgreSQL is away')) }),
+      ),
     isStandby: () => world.standby,
     onEvent: () => undefined,
     timers: time,
@@ -38,13 +44,68 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
   const ofName = (name: string) => time.until(outcomes.ofRequest({ database: 'd', role: 'r', name }, b1, 30));
   const elsewhere = (database: string, leadership: typeof b1 | null = b1) =>
     time.until(outcomes.mayActElsewhere({ database, role: 'r' }, leadership, 30));
-  return { time, successions, world, of, ofName, elsewhere };
+  return { time, successions, world, barriers, of, ofName, elsewhere };
 }
 
 describe('what became of a transaction', () => {
-  it('is unknown while its leadership may still go on', async () => {
-    const { of } = setUp({ 50: 'committed' });
+  it('is unknown while its leadership may still go on, but for what is committed', async () => {
+    const { of, ofName, elsewhere } = setUp({ 50: 'committed', 51: 'aborted', 52: 'open' });
+    expect(await Promise.all([50n, 51n, 52n, 53n].map((xid) => of(xid)))).toEqual([
+      'committed',
+      'unknown',
+      'unknown',
+      'unknown',
+    ]);
+    expect(await of(50n, b2)).toBe('unknown');
+    expect(await Promise.all(['done', 'other'].map(ofName))).toEqual([
+      { code: 'committed', tag: 'INSERT 0 1' },
+      { code: 'unknown' },
+    ]);
+    expect(await elsewhere('plain')).toBe(true);
+  });
+
+  it('is told by a standby while its leadership goes on only where that has begun in what it has replayed', async () => {
+    const { of, successions, world } = setUp({ 60: 'committed' });
+    successions.add(beginning(b2, 60n, 500), false);
+    world.replayed = 499;
+    expect(await of(60n, b2)).toBe('unknown');
+    world.replayed = 500;
+    expect(await of(60n, b2)).toBe('committed');
+    world.standby = false;
+    expect(await of(60n, b2)).toBe('unknown');
+  });
+
+  it('is told by its leader, which still serves: what is committed, behind a barrier', async () => {
+    const { of, ofName, elsewhere, world, barriers, time } = setUp({
+      50: 'committed',
+      51: 'aborted',
+      52: 'open',
+    });
+    Object.assign(world, { standby: false, serves: true, under: b1 });
+    expect(await Promise.all([50n, 51n, 52n].map((xid) => of(xid)))).toEqual([
+      'unknown',
+      'notCommitted',
+      'unknown',
+    ]);
+    expect(barriers).toHaveLength(1);
+    time.after(5, () => barriers[1]?.fail());
+    time.after(15, () => barriers[2]?.pass());
+    expect(await of(50n)).toBe('committed');
+    time.after(5, () => barriers[3]?.pass());
+    expect(await ofName('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });
+    expect(await ofName('other')).toEqual({ code: 'unknown' });
+    expect(await Promise.all(['plain', 'foreign'].map((name) => elsewhere(name)))).toEqual([false, true]);
+  });
+
+  it('is not told by what was its leader, behind a barrier or not', async () => {
+    const { of, world, barriers, time } = setUp({ 50: 'committed', 51: 'aborted' });
+    Object.assign(world, { standby: false, serves: true, under: b1 });
+    time.after(5, () => {
+      Object.assign(world, { serves: false, under: null });
+      barriers[0]?.pass();
+    });
     expect(await of(50n)).toBe('unknown');
+    expect(await of(51n)).toBe('unknown');
   });
 
   it('is told by PostgreSQL once everything from before the next leadership is there', async () => {
@@ -76,7 +137,7 @@ describe('what became of a transaction', () => {
     world.replayed = 900;
     expect(await of(60n)).toBe('notCommitted');
     expect(await of(61n)).toBe('notCommitted');
-    expect(await of(61n, b2)).toBe('unknown');
+    expect(await of(61n, b2)).toBe('committed');
   });
 
   it('goes by the leadership that followed its own, not by a later one', async () => {
@@ -131,7 +192,6 @@ describe('what became of a transaction', () => {
 
   it('is found by its name, too', async () => {
     const { ofName, successions, world } = setUp();
-    expect(await ofName('done')).toEqual({ code: 'unknown' });
     successions.add(beginning(b2, 60n, 500), false);
     world.replayed = 500;
     expect(await ofName('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });

@@ -4,7 +4,9 @@
  * Responsible for: waiting until it is settled, and telling it from the log's beginnings of leaderships and this replica's own PostgreSQL. Spec: TellOutcome of OrderedApply.tla.
  * Invariant: an answer other than `unknown` is true for ever. The id of a transaction alone does not tell: the next leader gives the ids that the last one had not used, or had used in vain, to others. So the next id at the
  * beginning of the next leadership counts first.
+ * While a leadership goes on a session may lose its process all the same: what is committed by then PostgreSQL tells, at the leader behind a barrier. What is not, only the leader's PostgreSQL tells.
  */
+import { sameBallot } from '../../multipaxos/ballot.ts';
 import type { Ballot } from '../../multipaxos/types/names.ts';
 import type { ApplyTraceEvent } from '../../api/events.ts';
 import type {
@@ -27,6 +29,10 @@ export interface OutcomesOptions {
   readonly replayed: () => Lsn;
   /** Clients are served here: everything that its PostgreSQL began with is chosen. */
   readonly serves: () => boolean;
+  /** Under which leadership clients are served here; null: they are not. */
+  readonly servedUnder: () => Ballot | null;
+  /** Resolves when everything that is visible now is chosen. @throws Error if PostgreSQL is away */
+  readonly barrier: () => Promise<void>;
   /** This replica's PostgreSQL is a standby: it has chosen WAL and nothing else. */
   readonly isStandby: () => boolean;
   readonly onEvent: (event: ApplyTraceEvent) => void;
@@ -57,7 +63,8 @@ export class Outcomes {
     const asked = { question: this.questions, xid: String(xid), leadership };
     this.options.onEvent({ name: 'AskOutcome', open: this.open, ...asked });
     this.open += 1;
-    const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid));
+    const passed = this.laterBarrier();
+    const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid, passed));
     this.open -= 1;
     this.options.onEvent({ name: 'TellOutcome', ...asked, outcome: outcome ?? 'unknown' });
     return outcome ?? 'unknown';
@@ -65,7 +72,8 @@ export class Outcomes {
 
   async ofRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome> {
     const deadline = this.options.timers.nowMs() + waitMs;
-    const found = await this.settle(deadline, () => this.lookFor(request, leadership));
+    const passed = this.laterBarrier();
+    const found = await this.settle(deadline, () => this.lookFor(request, leadership, passed));
     return found ?? { code: 'unknown' };
   }
 
@@ -76,7 +84,7 @@ export class Outcomes {
       const ending = leadership === null ? null : this.options.successions.endOf(leadership);
       if (ending === 'unknown') return true;
       // What was made under that leadership, and may have been used, is here only then.
-      if (leadership !== null && (ending === null || !this.isComplete(ending))) return null;
+      if (leadership !== null && !this.hasAllOf(leadership, ending)) return null;
       return leadership === null ? this.lookSeldom(session) : this.lookInto(session);
     });
     return found ?? true;
@@ -103,10 +111,14 @@ export class Outcomes {
   }
 
   /** Null: cannot be told yet. */
-  private async lookAt(leadership: Ballot, xid: bigint): Promise<TransactionOutcome | null> {
+  private async lookAt(
+    leadership: Ballot,
+    xid: bigint,
+    passed: () => boolean,
+  ): Promise<TransactionOutcome | null> {
     const ending = this.options.successions.endOf(leadership);
     if (ending === 'unknown') return 'unknown';
-    if (ending === null) return null;
+    if (ending === null) return this.lookAtPresent(leadership, xid, passed);
     if (xid >= ending.nextXid) return 'notCommitted';
     const isComplete = this.isComplete(ending);
     const status = await this.options.server.statusOf(xid);
@@ -121,12 +133,73 @@ export class Outcomes {
     return this.options.isStandby() || this.options.serves() ? 'committed' : null;
   }
 
-  private async lookFor(request: NamedRequest, leadership: Ballot): Promise<RequestOutcome | null> {
+  /** Null also for what is under way, though nobody waits for it. */
+  private async lookAtPresent(
+    leadership: Ballot,
+    xid: bigint,
+    passed: () => boolean,
+  ): Promise<TransactionOutcome | null> {
+    const role = this.roleUnder(leadership);
+    if (role === null) return null;
+    const status = await this.options.server.statusOf(xid);
+    if (this.roleUnder(leadership) !== role) return null;
+    if (status === 'committed') return role === 'standby' || passed() ? 'committed' : null;
+    // A standby may not have heard of it yet.
+    return status === 'aborted' && role === 'leader' ? 'notCommitted' : null;
+  }
+
+  /** What this replica's PostgreSQL is while that leadership goes on, as far as is known here; null: it tells nothing of it. */
+  private roleUnder(leadership: Ballot): 'leader' | 'standby' | null {
+    const { servedUnder, isStandby, successions, replayed } = this.options;
+    const served = servedUnder();
+    if (served !== null) return sameBallot(served, leadership) ? 'leader' : null;
+    const began = successions.beginningOfNewest(leadership);
+    return began !== null && isStandby() && replayed() >= began ? 'standby' : null;
+  }
+
+  /** Whether a barrier has passed that began with the first call, or later. It is not waited for: it may take longer than the question. */
+  private laterBarrier(): () => boolean {
+    let state: 'none' | 'begun' | 'passed' = 'none';
+    return () => {
+      if (state === 'none') {
+        state = 'begun';
+        this.options.barrier().then(
+          () => (state = 'passed'),
+          () => (state = 'none'),
+        );
+      }
+      return state === 'passed';
+    };
+  }
+
+  private async lookFor(
+    request: NamedRequest,
+    leadership: Ballot,
+    passed: () => boolean,
+  ): Promise<RequestOutcome | null> {
     const ending = this.options.successions.endOf(leadership);
     if (ending === 'unknown') return { code: 'unknown' };
-    if (ending === null || !this.isComplete(ending)) return null;
+    if (ending === null) return this.lookForPresent(request, leadership, passed);
+    if (!this.isComplete(ending)) return null;
     const found = await this.options.server.committedRequest(request);
     return found === null ? { code: 'notCommitted' } : { code: 'committed', tag: found.tag };
+  }
+
+  /** That it is not there yet tells nothing: a session may be at its commit. */
+  private async lookForPresent(
+    request: NamedRequest,
+    leadership: Ballot,
+    passed: () => boolean,
+  ): Promise<RequestOutcome | null> {
+    const role = this.roleUnder(leadership);
+    if (role === null) return null;
+    const found = await this.options.server.committedRequest(request);
+    if (found === null || this.roleUnder(leadership) !== role) return null;
+    return role === 'standby' || passed() ? { code: 'committed', tag: found.tag } : null;
+  }
+
+  private hasAllOf(leadership: Ballot, ending: Ending | null): boolean {
+    return ending === null ? this.roleUnder(leadership) === 'leader' : this.isComplete(ending);
   }
 
   /** This replica's PostgreSQL has everything of that leadership. */

@@ -40,6 +40,12 @@ export class Successions {
     this.beginnings = [];
   }
 
+  /** Where it began, if no later one is known; null: one is, or this one is not. */
+  beginningOfNewest(leadership: Ballot): Lsn | null {
+    const newest = this.beginnings.at(-1);
+    return newest !== undefined && sameBallot(newest.leadership, leadership) ? newest.at : null;
+  }
+
   /** Null: it has not ended, as far as is known; `unknown`: not every leadership since then is known. */
   endOf(leadership: Ballot): Ending | 'unknown' | null {
     const index = this.beginnings.findIndex((one) => compareBallots(one.leadership, leadership) > 0);
