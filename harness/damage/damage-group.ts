@@ -19,12 +19,15 @@ export interface DamageOptions {
 
 const unseenMs = 25_000;
 const settleMsMax = 240_000;
+const interruptedCode = 130;
 
 /** What is wrong with the group in the end. */
 export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOptions): Promise<string[]> {
   const args = ['--no-dashboard', `--payload=${payload}`];
   const cluster = await startCluster({ args });
   const doors = new ReplicaClients(cluster);
+  const stopEarly = (): void => void cluster.stop().finally(() => process.exit(interruptedCode));
+  process.once('SIGINT', stopEarly).once('SIGTERM', stopEarly);
   try {
     const paths = await fill(cluster, doors);
     const [first] = await cluster.settled(settleMsMax);
@@ -44,6 +47,7 @@ export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOpt
     const rows = (await doors.equalEverywhere('SELECT id FROM ledger ORDER BY id')) as { id: string }[];
     return verdict(result, new Set(rows.map(({ id }) => Number(id))));
   } finally {
+    process.off('SIGINT', stopEarly).off('SIGTERM', stopEarly);
     await doors.end();
     await cluster.stop();
   }
