@@ -3,6 +3,7 @@
  *
  * Responsible for: the group, what is in it, and that each case begins with a group that is whole. What was acknowledged is looked for in the end.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
 import { ReplicaClients } from '../e2e/replica-clients.ts';
@@ -35,7 +36,7 @@ export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOpt
     const expected = await probe(first!.postgres);
     const ledger = await startLedger(cluster.pgwirePorts, 2, 100);
     for (const one of cases) {
-      const options = { cluster, paths, expected, wholeMsMax, unseenMs };
+      const options = { cluster, paths, expected, wholeMsMax, unseenMs, remembersSizes: payload === 'wal' };
       const outcome = await runCase(options, one);
       say(outcome);
       if (outcome.code === 'stated' || outcome.code === 'unnoticed')
@@ -62,6 +63,8 @@ async function fill(cluster: LocalCluster, doors: ReplicaClients): Promise<Relat
   await client.query(
     'INSERT INTO damage_case SELECT i, repeat(md5(i::text), CASE WHEN i % 100 = 0 THEN 200 ELSE 1 END) FROM generate_series(1, 5000) i',
   );
+  // Or the first reader would set hints, with images of all pages in the WAL: a start that replays these makes good whatever was done to the files.
+  await client.query('VACUUM (FREEZE, ANALYZE) damage_case');
   await client.end();
   const own = new Client({
     host: postgres.socketDir,
@@ -80,20 +83,33 @@ async function fill(cluster: LocalCluster, doors: ReplicaClients): Promise<Relat
   return rows[0]!;
 }
 
-/** What a start replays from its WAL would otherwise make good much of the damage: the leader first, then what follows it. */
+/** What a start replays from its WAL would otherwise make good much of the damage: the leader first, then what follows it, each from that checkpoint on. */
 async function checkpoint(cluster: LocalCluster): Promise<void> {
   const { id } = await cluster.leader();
   const statuses = await cluster.settled(settleMsMax);
   const sorted = statuses.toSorted((a, b) => Number(b.id === id) - Number(a.id === id));
-  for (const { postgres } of sorted) {
-    const own = new Client({
-      host: postgres.socketDir,
-      port: postgres.port,
-      user: 'postgres',
-      database: 'postgres',
-    });
-    await own.connect();
-    await own.query('CHECKPOINT');
+  let from: string | null = null;
+  for (const { postgres } of sorted) from = await checkpointOf(postgres, from);
+}
+
+/** Until a start would begin at `from`, or above. Returns where it would begin. */
+async function checkpointOf(
+  { socketDir, port }: { readonly socketDir: string; readonly port: number },
+  from: string | null,
+): Promise<string> {
+  const own = new Client({ host: socketDir, port, user: 'postgres', database: 'postgres' });
+  await own.connect();
+  try {
+    for (const until = performance.now() + settleMsMax; performance.now() < until; await sleep(500)) {
+      await own.query('CHECKPOINT');
+      const { rows } = await own.query<{ redo: string; isThere: boolean }>(
+        'SELECT redo_lsn::text AS redo, $1::pg_lsn IS NULL OR redo_lsn >= $1::pg_lsn AS "isThere" FROM pg_control_checkpoint()',
+        [from],
+      );
+      if (rows[0]!.isThere) return rows[0]!.redo;
+    }
+    throw new Error('a follower makes no checkpoint');
+  } finally {
     await own.end();
   }
 }

@@ -8,6 +8,7 @@ const cases: readonly Case[] = [
   { target: 'data/pg_wal/<newest>', action: 'overwrite', role: 'follower', when: 'stopped' },
   { target: 'data/<database>/pg_filenode.map', action: 'delete', role: 'follower', when: 'running' },
   { target: 'data/global/pg_control', action: 'overwrite', role: 'leader', when: 'stopped' },
+  { target: 'data/<table>', action: 'cut', role: 'follower', when: 'stopped' },
 ];
 
 it('a replica whose files are damaged is whole again by itself, with a copy', async () => {

@@ -3,6 +3,7 @@
  *
  * Responsible for: choosing the replica, stopping and starting it, and waiting until it is whole by itself or the time is up. Whether it is whole is asked of its own PostgreSQL, too: what a replica says of itself is not enough.
  */
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -50,16 +51,21 @@ export interface CaseOptions {
   readonly wholeMsMax: number;
   /** So long a damage of a running replica may go unseen before the replica is started again. */
   readonly unseenMs: number;
+  /** Replicas remember the sizes of their files. */
+  readonly remembersSizes: boolean;
 }
 
 const settleMsMax = 180_000;
 const lookMs = 250;
+const rememberedMsMax = 60_000;
+const ofRelation = /<(?:table|toast|index)>/;
 
 export async function runCase(options: CaseOptions, one: Case): Promise<Outcome> {
   const { cluster, paths, unseenMs } = options;
   const { id, processPid } = await choose(cluster, one.role);
   const mark = await logMark(cluster, id);
   const directory = join(cluster.dataDir, id, 'postgres');
+  if (options.remembersSizes && ofRelation.test(one.target)) await untilRemembered(directory, paths);
   if (one.when === 'stopped') await stopReplica(cluster, id, processPid);
   const isThere = await damage(directory, one, paths);
   const begunAtMs = performance.now();
@@ -92,6 +98,14 @@ export async function runCase(options: CaseOptions, one: Case): Promise<Outcome>
   const second = await watch.untilWhole();
   const hasCopied = (await copiesSince(cluster, id, mark)).length > 0;
   return told(second.isWhole ? (hasCopied ? 'restarted' : 'whole') : second.code, second);
+}
+
+/** A database that has just been made, copied or started has been looked at. */
+async function untilRemembered(directory: string, paths: RelationPaths): Promise<void> {
+  const until = performance.now() + rememberedMsMax;
+  const isRemembered = async (): Promise<boolean> =>
+    (await readFile(join(directory, 'sizes.json'), 'utf8').catch(() => '')).includes(`"${paths.toast}"`);
+  while (!(await isRemembered()) && performance.now() < until) await sleep(1_000);
 }
 
 async function choose(
@@ -200,7 +214,9 @@ export async function probe({ socketDir, port }: ReplicaStatus['postgres']): Pro
     );
     await client.query('SET enable_seqscan = off');
     const found = await client.query<{ text: string }>('SELECT text FROM damage_case WHERE id = 77');
-    return `${rows[0]!.pages} rows, ${rows[0]!.missing} files missing, ${found.rows.length} by index`;
+    // Each page of the index.
+    const all = await client.query<{ count: string }>('SELECT count(*) FROM damage_case WHERE id > 0');
+    return `${rows[0]!.pages} rows, ${rows[0]!.missing} files missing, ${found.rows.length} and ${all.rows[0]!.count} by index`;
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -43,6 +43,7 @@ import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { StandbyFlushes } from './replication/standby-flushes.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
+import { sizesFile } from './sizes/relation-sizes.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
 import { workMarkOf } from './work-mark.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
@@ -99,7 +100,8 @@ class Server implements PostgresDatabaseServer {
     this.session = new OwnSession(instance);
     this.snapshots = new OwnSession(instance);
     const { dataDir, socketDir } = instance;
-    this.files = new FileLook({ directory: options.directory, dataDir, socketDir });
+    const { directory } = options;
+    this.files = new FileLook({ directory, dataDir, socketDir, sizesFile: sizesFile(directory) });
     instance.watchLog((text) => this.waits.add(text));
   }
 
@@ -278,6 +280,7 @@ class Server implements PostgresDatabaseServer {
     this.snapshots.drop();
     this.files.restart();
     await this.instance.stop(mode);
+    await this.files.settled();
     if (this.feed !== null) await this.closeFeed(this.feed);
   }
 

@@ -1,8 +1,8 @@
 /**
  * Looks, a part at a time, whether the files that a running PostgreSQL needs are there: it keeps files open and pages in memory, and may serve for long without noticing that what it needs next is gone.
  *
- * Responsible for: the files that each start and each session needs, a new session in one database after the other, and that each relation there has its file; so many relations at a time. What a page holds is not looked at:
- * checksums and `verify` do that.
+ * Responsible for: the files that each start and each session needs, a new session in one database after the other, and that each relation there has its file, with all that it had; so many relations at a time. What a page
+ * holds is not looked at: checksums and `verify` do that.
  * Invariants: nothing is changed; a look is bounded, whatever the size of the database. What is not there may have been dropped in this moment: what a look finds counts when the next one finds it, too, and looks at the same part.
  */
 import { join } from 'node:path';
@@ -14,12 +14,15 @@ import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import { type ListedDatabase, listDatabases } from './databases.ts';
 import { connectPg } from './pg-client.ts';
+import { RelationSizes, type SizeBounds } from './sizes/relation-sizes.ts';
 import { failureOf } from './start-failure.ts';
 
 export interface LookedAt {
   readonly directory: string;
   readonly dataDir: string;
   readonly socketDir: string;
+  /** Where the sizes of files outlast a restart. Default: no sizes are remembered, for nobody has the WAL that would explain them. */
+  readonly sizesFile?: string;
   /** Of one statement of a look, if not the usual. */
   readonly statementMs?: number;
 }
@@ -67,15 +70,23 @@ export class FileLook {
   /** Of this round, those that are not done. */
   private databases: Pick<ListedDatabase, 'name' | 'bytes'>[] = [];
   private above = '0';
+  private readonly sizes: RelationSizes | null;
 
   constructor(place: LookedAt) {
     this.place = place;
+    this.sizes = place.sizesFile === undefined ? null : new RelationSizes(place.dataDir, place.sizesFile);
   }
 
   /** Another PostgreSQL is looked at. */
   restart(): void {
     this.databases = [];
     this.above = '0';
+    this.sizes?.restart();
+  }
+
+  /** Nothing more is written of the PostgreSQL before `restart`. */
+  async settled(): Promise<void> {
+    await this.sizes?.settled();
   }
 
   async look(): Promise<FileFinding> {
@@ -141,10 +152,12 @@ export class FileLook {
   }
 
   private async part(client: Client): Promise<FileFinding> {
+    const bounds = (await this.sizes?.bounds(client)) ?? null;
     if (this.databases.length === 0) {
       const listed = await listDatabases(client);
       this.databases = listed.filter(({ isOpen, isBroken }) => isOpen && !isBroken);
       this.above = '0';
+      this.sizes?.beginCycle();
       return { code: 'whole' };
     }
     const { rows } = await client.query<Relation>(relationsSql, [this.above]);
@@ -155,9 +168,31 @@ export class FileLook {
       const state = damaged.size === null ? 'is missing' : 'is empty';
       return { code: 'damaged', reason: `the file ${damaged.path} ${state}, which a relation needs` };
     }
-    if (rows.length < relationsMax) this.nextDatabase();
+    const isLast = rows.length < relationsMax;
+    if (bounds !== null) {
+      const finding = await this.lookAtSizes(client, bounds, rows, isLast);
+      if (finding.code !== 'whole') return finding;
+    }
+    if (isLast) this.nextDatabase();
     else this.above = rows.at(-1)!.oid;
     return { code: 'whole' };
+  }
+
+  private async lookAtSizes(
+    client: Client,
+    bounds: SizeBounds,
+    rows: readonly Relation[],
+    isLast: boolean,
+  ): Promise<FileFinding> {
+    const { sizes } = this;
+    if (sizes === null) return { code: 'whole' };
+    if (this.above === '0') sizes.beginRound(bounds);
+    const files = rows.flatMap(({ oid, path, size }) =>
+      path === null ? [] : [{ oid, path, bytes: Number(size) }],
+    );
+    const finding = await sizes.look(client, bounds, files);
+    if (finding.code === 'whole' && isLast) await sizes.endRound(bounds);
+    return finding;
   }
 
   private nextDatabase(): void {

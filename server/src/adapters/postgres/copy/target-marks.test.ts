@@ -7,6 +7,7 @@ import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../wal/position.ts';
 import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import { readDirectoryState, writeDirectoryState } from '../directory-state.ts';
+import { sizesFile } from '../sizes/relation-sizes.ts';
 import type { ControlFacts } from './control-file.ts';
 import { readBasis } from './copy-basis.ts';
 import { lookAt, markCopying, markStandby, type MarkOptions } from './target-marks.ts';
@@ -73,6 +74,13 @@ describe('a directory that is copied into', () => {
       code: 'ENOENT',
     });
     expect(await readFile(join(directory, 'cluster'), 'utf8')).toBe('c1\n');
+  });
+
+  it('has no sizes of the files that were there before', async () => {
+    await make(standby);
+    await writeFile(sizesFile(directory), '{}');
+    await mark();
+    await expect(readFile(sizesFile(directory))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('is made if it is not there', async () => {
