@@ -182,14 +182,33 @@ describe('a client that is idle when its leader goes', () => {
     await expect.poll(() => fixture.told()).toEqual(['E FATAL C=57P01']);
   });
 
-  it.each(['57P03', '53300', '08001'])('is tried again where the next leader says %s', async (sqlState) => {
-    await open({ upstream: (number) => new FakeUpstream({ pid: number, isLate: number === 2 }) });
+  it.each(['57P03', '53300', '53200', '08001'])(
+    'is tried again where the next leader says %s',
+    async (sqlState) => {
+      await open({ upstream: (number) => new FakeUpstream({ pid: number, isLate: number === 2 }) });
+      await fixture.fail();
+      fixture.upstreams[1]!.say(errorResponse('FATAL', { sqlState, message: 'not now' }));
+      await settle();
+      await expect.poll(() => fixture.upstreams.length).toBe(3);
+      await fixture.send(query('SELECT 1'));
+      expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    },
+  );
+
+  it('is tried again where there is no memory for what the session has', async () => {
+    const upstream = (pid: number): FakeUpstream => {
+      const one = new FakeUpstream({ pid });
+      one.hangs = pid === 2;
+      return one;
+    };
+    await open({ upstream });
+    await fixture.send(send.parse('s', 'SELECT 1'), sync);
     await fixture.fail();
-    fixture.upstreams[1]!.say(errorResponse('FATAL', { sqlState, message: 'not now' }));
-    await settle();
+    fixture.upstreams[1]!.say(errorResponse('ERROR', { sqlState: '53200', message: 'out of memory' }));
     await expect.poll(() => fixture.upstreams.length).toBe(3);
+    await settle();
     await fixture.send(query('SELECT 1'));
-    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+    expect(fixture.told()).toEqual(['1 ', 'Z I', 'C SELECT', 'Z I']);
   });
 
   it('waits for a leader, and what it sends meanwhile is not read', async () => {

@@ -53,8 +53,10 @@ const lookedBytesMax = 65_536;
 const notificationsMax = 1_000;
 /** There is a prepared statement of this name: it was made by an earlier step. */
 const madeBefore = '42P05';
+/** There is no place in the lock table, or no memory: somebody may let go of it. */
+const outOfMemory = '53200';
 /** It starts, has no leader, no room, cannot reach the leader. */
-const passing: ReadonlySet<string> = new Set(['57P03', '53300', '08001', '57P01', '57P02']);
+const passing: ReadonlySet<string> = new Set(['57P03', '53300', '08001', '57P01', '57P02', outOfMemory]);
 
 /** The startup packet is on its way. The stream is paused afterwards, or destroyed. Never rejects. */
 export function logIn(upstream: Duplex, options: LogInOptions): Promise<LogInResult> {
@@ -167,7 +169,8 @@ class LogIn {
       return;
     }
     const step = this.options.steps[this.step];
-    if (step?.onError === 'forget') {
+    if (error.sqlState === outOfMemory) this.again(error, false);
+    else if (step?.onError === 'forget') {
       if (error.sqlState !== madeBefore) this.forgotten.push(step.statement);
     } else if (step?.onError !== 'expected') this.fail(error);
   }
