@@ -6,7 +6,7 @@
  * PostgreSQL writes the record of a truncation, flushes it, truncates the file, and holds an AccessExclusiveLock from before to after. So a truncation is in the WAL behind a position that was read before the size, unless the relation was
  * locked in between. A standby is at the position that it has replayed. A file is also truncated when it is removed; then pg_class tells so.
  *
- * Invariants: the file is only believed by a PostgreSQL in the same directory on a machine that was not started again since, for what a disk loses with the power no WAL tells; a copy removes it before it changes anything.
+ * Invariants: the file is only believed of the same database on a machine that was not started again since, for what a disk loses with the power no WAL tells; a copy removes it before it changes anything.
  */
 import { join } from 'node:path';
 import type { Client } from 'pg';
@@ -176,18 +176,18 @@ export class RelationSizes {
     if (this.sizes !== null) return;
     const sizes = new RememberedSizes(filesMax);
     this.sizes = sizes;
-    const directory = await directoryName(this.dataDir);
-    if (directory === null) return;
+    const name = await nameOf(this.dataDir);
+    if (name === null) return;
     const text = await readBounded(this.file).catch(() => '');
-    if (this.sizes === sizes) this.sizes = RememberedSizes.decode(text, { directory, at, filesMax });
+    if (this.sizes === sizes) this.sizes = RememberedSizes.decode(text, { of: name, at, filesMax });
   }
 
   private async save(sizes: RememberedSizes): Promise<void> {
     const nowMs = performance.now();
     if (this.written !== null && nowMs - this.written.atMs < sizes.files * saveMsPerFile) return;
-    const directory = await directoryName(this.dataDir);
-    if (directory === null || this.sizes !== sizes) return;
-    const text = sizes.encode(directory);
+    const name = await nameOf(this.dataDir);
+    if (name === null || this.sizes !== sizes) return;
+    const text = sizes.encode(name);
     const isNew = text !== this.written?.text;
     this.written = { text, atMs: nowMs };
     if (isNew) this.writing = replace(this.file, text).catch(() => undefined);
@@ -207,12 +207,15 @@ async function replace(path: string, text: string): Promise<void> {
   await rename(`${path}.new`, path);
 }
 
-/** Tells a directory from every other, and from itself before the machine was started. Null: the system does not tell. */
-async function directoryName(dataDir: string): Promise<string | null> {
-  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null);
-  if (boot === null) return null;
-  const { ino, birthtimeNs } = await exactStat(dataDir);
-  return `${boot.trim()} ${ino} ${birthtimeNs}`;
+/** Tells a database from every other, and from itself before the machine was started: PostgreSQL writes pg_control in place, and a copy makes it anew. Null: the system does not tell. */
+async function nameOf(dataDir: string): Promise<string | null> {
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+    const { ino, birthtimeNs } = await exactStat(join(dataDir, 'global', 'pg_control'));
+    return `${boot.trim()} ${ino} ${birthtimeNs}`;
+  } catch {
+    return null;
+  }
 }
 
 /** What lies behind a segment that is not full is nobody's. */

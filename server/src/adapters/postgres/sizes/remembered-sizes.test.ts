@@ -15,8 +15,8 @@ function round(
   sizes.endRound(database);
 }
 
-const decode = (text: string, { directory = 'here', at = 500, filesMax = 10 } = {}): RememberedSizes =>
-  RememberedSizes.decode(text, { directory, at: lsn(at), filesMax });
+const decode = (text: string, { of = 'this', at = 500, filesMax = 10 } = {}): RememberedSizes =>
+  RememberedSizes.decode(text, { of, at: lsn(at), filesMax });
 
 describe('remembered sizes', () => {
   it('tell files that have fewer pages than in the last whole round, and from where on that must be explained', () => {
@@ -71,14 +71,14 @@ describe('remembered sizes', () => {
     expect(sizes.files).toBe(3);
     round(sizes, files.slice(0, 2));
     expect(sizes.files).toBe(3);
-    expect(decode(sizes.encode('here'), { filesMax: 2 }).files).toBe(2);
+    expect(decode(sizes.encode('this'), { filesMax: 2 }).files).toBe(2);
   });
 
   it('must be explained from the last checkpoint on after a restart', () => {
     const sizes = new RememberedSizes(10);
     round(sizes, [file('1', 3)]);
     round(sizes, [file('1', 2)], { database: 6, at: 120, redo: 130 });
-    const text = sizes.encode('here');
+    const text = sizes.encode('this');
     expect(decode(text).shorter(5, [file('1', 1)])).toMatchObject([{ before: 3, from: 50 }]);
     expect(decode(text).shorter(6, [file('1', 1)])).toMatchObject([{ before: 2, from: 120 }]);
     // Whoever has written it is gone, so that this is the first listing.
@@ -87,13 +87,13 @@ describe('remembered sizes', () => {
     expect(again.files).toBe(2);
   });
 
-  it('are forgotten in another directory, where WAL has gone back, and where they cannot be understood', () => {
+  it('are forgotten of another database, where WAL has gone back, and where they cannot be understood', () => {
     const sizes = new RememberedSizes(10);
     round(sizes, [file('1', 3)]);
-    const text = sizes.encode('here');
+    const text = sizes.encode('this');
     expect(decode(text).files).toBe(1);
     for (const other of [
-      decode(text, { directory: 'elsewhere' }),
+      decode(text, { of: 'that' }),
       decode(text, { at: 49 }),
       decode(text.slice(0, -1)),
       decode(text.replace('"version":1', '"version":2')),

@@ -45,7 +45,7 @@ interface Round extends WalBounds {
 const count = z.int().min(0);
 const shape = z.strictObject({
   version: z.literal(1),
-  directory: z.string(),
+  of: z.string(),
   databases: z.array(z.strictObject({ database: count, redo: count, pages: z.record(z.string(), count) })),
 });
 
@@ -102,14 +102,14 @@ export class RememberedSizes {
     this.known.set(database, { from: round.at, redo: round.redo, pages: round.pages });
   }
 
-  /** `directory` names the very directory that the files are in. */
-  encode(directory: string): string {
+  /** `of` names the very database that the files are of. */
+  encode(of: string): string {
     const databases = [...this.known].map(([database, { redo, pages }]) => ({
       database,
       redo,
       pages: Object.fromEntries(pages),
     }));
-    return JSON.stringify({ version: 1, directory, databases });
+    return JSON.stringify({ version: 1, of, databases });
   }
 
   get files(): number {
@@ -118,14 +118,14 @@ export class RememberedSizes {
     return files;
   }
 
-  /** What `encode` gave before PostgreSQL was started again. `at`: where its WAL is now. Nothing is remembered of another directory, of a text that cannot be understood, or if the WAL has gone back. */
+  /** What `encode` gave before PostgreSQL was started again. `at`: where its WAL is now. Nothing is remembered of another database, of a text that cannot be understood, or if the WAL has gone back. */
   static decode(
     text: string,
-    { directory, at, filesMax }: { readonly directory: string; readonly at: Lsn; readonly filesMax: number },
+    { of, at, filesMax }: { readonly of: string; readonly at: Lsn; readonly filesMax: number },
   ): RememberedSizes {
     const sizes = new RememberedSizes(filesMax);
     const found = shape.safeParse(jsonOf(text));
-    if (!found.success || found.data.directory !== directory) return sizes;
+    if (!found.success || found.data.of !== of) return sizes;
     for (const { database, redo, pages } of found.data.databases) {
       const from = redo as Lsn;
       const all = new Map(Object.entries(pages));
