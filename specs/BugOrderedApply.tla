@@ -88,6 +88,15 @@ AnothersByTheNewest(p, d) == d.xid >= p.begun[Len(p.begun)].nextXid
 (* ... or never.                                                                                                                  *)
 NeverSettled(r, p, d) == FALSE
 
+(* HasUndone: it has not committed it, be it open or not.  IsShownByStandby: or the standby, which has not replayed all of its     *)
+(* leadership.  LeaderShows: whether or not the leader shows it.                                                                  *)
+HasNotCommitted(r, d) == ~\E t \in Commits(pg[r].wal) : t.xid = d.xid
+NotYetReplayed(r, p, d) == pg[r].mode = "standby" /\ p.leadership = d.leadership
+
+(* IsSettledByLeader, IsShownByStandby: nothing is told before another leadership begins.                                          *)
+NeverByLeader(r, d) == FALSE
+NeverByStandby(r, p, d) == FALSE
+
 (* HasReplayed, CopyIsChosen: something more is waited for that need not come.                                                    *)
 NeverReplayed(r, p) == FALSE
 NeverWhole(q, n) == FALSE

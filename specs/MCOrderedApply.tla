@@ -110,7 +110,7 @@ PartedBehindTransaction ==
 (* Sights: what must have been seen in some state of a model, so that what holds there says something.  Each is printed when it  *)
 (* is seen first; the manifest says which models must see what.                                                                 *)
 
-ASSUME \A i \in 1..37 : TLCSet(i, FALSE)
+ASSUME \A i \in 1..40 : TLCSet(i, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -170,6 +170,12 @@ Sights ==
          \E r \in Replica : dir[r].role = "standby" /\ pg[r].timeline # 0 /\ dir[r].durable >= purged /\ ~IsFlushed(r, Fold(dir[r].durable).wal))
   /\ See(37, "a standby goes on behind an empty rest that is purged, and that it has nothing of",
          \E r \in Replica : Ended(r) /\ node[r].at > purged /\ ~IsPrefix(Fold(purged).wal, pg[r].wal))
+  /\ See(38, "a client is told that its transaction is done, and its leader goes on",
+         ballot = 1 /\ \E a \in told : a.outcome = "committed")
+  /\ See(39, "a client is told that its transaction is not done, and its leader goes on",
+         ballot = 1 /\ \E a \in told : a.outcome = "notCommitted")
+  /\ See(40, "a transaction that nobody waits for is committed while its client is in doubt",
+         \E d \in doubt : \E r \in Replica : d.request \in Visible(r) /\ node[r].held # 0)
   /\ See(26, "a timeline begins above what is chosen, behind the rest of a segment",
          \E s \in 1..Top : EffectAt(s) = "leadership" /\ Entry(s).fork > Len(Fold(s - 1).wal))
 =============================================================================

@@ -42,7 +42,7 @@ CONSTANTS
 (* What a model may leave out.                                                                                                 *)
 OptionalActions ==
   {"WriteSwitch", "RunRead", "ReadStandby", "FoldAnew", "FlushStandby", "Purge", "RelievePressure", "CrashPostgres", "CrashNode", "CrashBoth",
-   "GiveUpCopy", "SendCopy", "MarkPrimary"}
+   "GiveUpCopy", "SendCopy", "MarkPrimary", "EndSession", "LoseClient"}
 
 ASSUME Halved \subseteq Request /\ Optional \subseteq OptionalActions
 
@@ -284,7 +284,9 @@ MayBeElected(r) == copy[r] = NoCopy
 CopyIsChosen(q, n) == n <= Len(Fold(node[q].at).wal)
 WalOfCopy(r, n) == Prefix(pg[copy[r].source].wal, n)
 
-(* What became of transaction d, when it is settled: a newer leadership has begun, and either it has left what came before      *)
+Visible(r) == RequestsIn(pg[r].wal) \ {t.request : t \in pg[r].waiting}
+
+(* What became of transaction d, when it is settled.  A newer leadership has begun, and either it has left what came before        *)
 (* behind (which is replayed here), or this replica leads and has everything chosen that it recovered.                         *)
 LaterThan(p, d) == {i \in 1..Len(p.begun) : p.begun[i].leadership > d.leadership}
 IsSettled(r, p, d) ==
@@ -292,6 +294,26 @@ IsSettled(r, p, d) ==
      /\ \E i \in LaterThan(p, d) : ~p.begun[i].resumes /\ pg[r].applied >= p.begun[i].fork
   \/ /\ node[r].stage = "open"
      /\ LaterThan(p, d) # {}
+
+(* Or its own leadership goes on: its leader shows the transaction, and all that it shows is chosen; or it has undone it.  That     *)
+(* it neither shows nor has undone it says nothing: its session may be at its COMMIT, though its client is gone.                *)
+ShowsOnlyChosen(r) == node[r].held = 0
+HasUndone(r, d) == d \notin pg[r].unheard /\ ~\E t \in Commits(pg[r].wal) : t.xid = d.xid
+IsSettledByLeader(r, d) ==
+  /\ node[r].stage = "open"
+  /\ node[r].leads = d.leadership
+  /\ (d.request \in Visible(r) /\ ShowsOnlyChosen(r)) \/ HasUndone(r, d)
+
+(* Or a standby has replayed its commit, and the leader shows it, too, which it may do later: it waits for the report.  What the      *)
+(* standby has not replayed may still come.                                                                                    *)
+LeaderShows(d) == \E q \in Replica : node[q].stage = "open" /\ HoldsLease(q) /\ d.request \in Visible(q)
+IsShownByStandby(r, p, d) ==
+  /\ pg[r].mode = "standby"
+  /\ p.leadership = d.leadership
+  /\ pg[r].applied >= p.begun[Len(p.begun)].fork
+  /\ \E t \in Commits(Prefix(pg[r].wal, pg[r].applied)) : t.xid = d.xid
+  /\ LeaderShows(d)
+
 (* No id at or above the lowest next one of any leadership since is d's any more: it may be another's.                         *)
 IsAnothers(p, d) == \E i \in LaterThan(p, d) : d.xid >= p.begun[i].nextXid
 OutcomeOf(r, p, d) ==
@@ -345,7 +367,7 @@ Following(n) == [n EXCEPT !.leads = 0, !.stage = "none", !.shipped = 0, !.releas
 (* PostgreSQL is down; of what it had written and not flushed, k - flushed units are there, until the machine fails as well: only *)
 (* a PostgreSQL that starts makes them durable.                                                                               *)
 Stopped(g, k) ==
-  [g EXCEPT !.mode = "down", !.wal = Prefix(@, k), !.applied = Min(@, k), !.waiting = {}]
+  [g EXCEPT !.mode = "down", !.wal = Prefix(@, k), !.applied = Min(@, k), !.waiting = {}, !.unheard = {}]
 Survivals(r) == pg[r].flushed..Len(pg[r].wal)
 
 (* Transactions whose commit is written, and whose clients have not been answered.                                             *)
@@ -362,8 +384,6 @@ IsSent(r) == copy[r] # NoCopy /\ copy[r].source = Nobody
 
 (* Copies from r come to nothing.                                                                                              *)
 VoidCopiesFrom(r) == copy' = [q \in Replica |-> IF copy[q].source = r THEN NoCopy ELSE copy[q]]
-
-Visible(r) == RequestsIn(pg[r].wal) \ {t.request : t \in pg[r].waiting}
 
 -----------------------------------------------------------------------------
 (* What is left open; a model may take less, which leaves behaviours out and adds none. *)
@@ -414,7 +434,7 @@ InitWith(nodes, databases, directories) ==
   /\ endWaits = 0
   /\ others = 0
 
-NewDatabase == [mode |-> "down", timeline |-> 1, wal |-> <<>>, flushed |-> 0, applied |-> 0, waiting |-> {}, torn |-> FALSE]
+NewDatabase == [mode |-> "down", timeline |-> 1, wal |-> <<>>, flushed |-> 0, applied |-> 0, waiting |-> {}, unheard |-> {}, torn |-> FALSE]
 
 Init ==
   \E founder \in Replica :
@@ -599,6 +619,36 @@ Write(r, q) ==
       /\ executed' = executed \cup {q}
       /\ UNCHANGED <<known, shown, doubt, told, read, stale, bounds>>
 
+(* Its client loses its session before that, and asks what became of it; its backend goes on ...                                *)
+LoseClient(r, q) ==
+  LET xid == NextXid(pg[r].wal)
+      d == [request |-> q, xid |-> xid, leadership |-> node[r].leads]
+  IN  /\ "LoseClient" \in Optional
+      /\ endWaits < MaxEndWait
+      /\ node[r].stage = "open"
+      /\ pg[r].mode = "primary"
+      /\ q \notin executed
+      /\ pg' = [pg EXCEPT ![r].wal = Append(@, Unit(pg[r].timeline, node[r].leads, "change", xid, TRUE)),
+                         ![r].applied = Len(pg[r].wal) + 1, ![r].unheard = @ \cup {d}]
+      /\ executed' = executed \cup {q}
+      /\ doubt' = doubt \cup {d}
+      /\ endWaits' = endWaits + 1
+      /\ UNCHANGED <<replicated, node, dir, copy, known, shown, told, read, stale, crashes, others>>
+
+(* ... and commits it, or undoes it.                                                                                            *)
+CommitUnheard(r, d) ==
+  LET units == UnitsOf(d.request, pg[r].timeline, d.leadership, d.xid)
+      t == [request |-> d.request, xid |-> d.xid, leadership |-> d.leadership, end |-> Len(pg[r].wal) + Len(units)]
+  IN  /\ d \in pg[r].unheard
+      /\ pg' = [pg EXCEPT ![r].wal = @ \o units, ![r].applied = Len(pg[r].wal) + Len(units),
+                         ![r].waiting = @ \cup {t}, ![r].unheard = @ \ {d}]
+      /\ UNCHANGED <<replicated, node, dir, copy, clients, bounds>>
+
+UndoUnheard(r, d) ==
+  /\ d \in pg[r].unheard
+  /\ pg' = [pg EXCEPT ![r].unheard = @ \ {d}]
+  /\ UNCHANGED <<replicated, node, dir, copy, clients, bounds>>
+
 (* PostgreSQL writes something by itself, at any time.                                                                         *)
 WriteOwn(r) ==
   /\ others < MaxOther
@@ -654,6 +704,16 @@ EndWait(r, t) ==
   /\ endWaits' = endWaits + 1
   /\ UNCHANGED <<replicated, dir, copy, clients, crashes, others>>
 
+(* The same with its session: its client is in doubt.                                                                          *)
+EndSession(r, t) ==
+  /\ "EndSession" \in Optional
+  /\ endWaits < MaxEndWait
+  /\ pg' = [pg EXCEPT ![r].waiting = @ \ {t}]
+  /\ node' = [node EXCEPT ![r].held = Max(@, HeldUntil(r))]
+  /\ doubt' = doubt \cup {[request |-> t.request, xid |-> t.xid, leadership |-> t.leadership]}
+  /\ endWaits' = endWaits + 1
+  /\ UNCHANGED <<replicated, dir, copy, executed, known, shown, told, read, stale, crashes, others>>
+
 (* A commit of Barista's own, after all of that, is chosen: answers go on.                                                     *)
 Barrier(r) ==
   /\ node[r].stage = "open"
@@ -706,7 +766,7 @@ TellOutcome(r, d) ==
       outcome == OutcomeOf(r, p, d)
   IN  /\ node[r].up
       /\ d \in doubt
-      /\ IsSettled(r, p, d)
+      /\ IsSettled(r, p, d) \/ IsSettledByLeader(r, d) \/ IsShownByStandby(r, p, d)
       /\ doubt' = doubt \ {d}
       /\ told' = told \cup {[request |-> d.request, outcome |-> outcome]}
       /\ known' = IF outcome = "committed" THEN known \cup {d.request} ELSE known
@@ -793,7 +853,7 @@ CrashNode(r) ==
   /\ node[r].up
   /\ crashes' = crashes + 1
   /\ node' = [node EXCEPT ![r] = NodeDown]
-  /\ pg' = [pg EXCEPT ![r].waiting = {}]
+  /\ pg' = [pg EXCEPT ![r].waiting = {}, ![r].unheard = {}]
   /\ copy' = [q \in Replica |-> IF q = r \/ copy[q].source = r THEN NoCopy ELSE copy[q]]
   /\ EndSessions(r)
   /\ UNCHANGED <<replicated, dir, endWaits, others>>
@@ -954,11 +1014,13 @@ Next ==
        \/ BeginLeadership(r) \/ Promote(r) \/ MarkPrimary(r) \/ Open(r)
        \/ \E k \in Survivals(r) : Depose(r, k)
        \/ \E q \in Request : Write(r, q)
+       \/ \E q \in Request : LoseClient(r, q)
+       \/ \E d \in pg[r].unheard : CommitUnheard(r, d) \/ UndoUnheard(r, d)
        \/ WriteOwn(r) \/ WriteSwitch(r)
        \/ \E n \in 1..Len(pg[r].wal) : LocalFlush(r, n)
        \/ Ship(r)
        \/ \E s \in {node[r].at, node[r].at + 1} \cap (0..Top) : \E p \in ReportUpTo(r, s) : Release(r, s, p)
-       \/ \E t \in pg[r].waiting : EndWait(r, t)
+       \/ \E t \in pg[r].waiting : EndWait(r, t) \/ EndSession(r, t)
        \/ Barrier(r)
        \/ \E t \in node[r].answers : AnswerCommit(r, t)
        \/ RunRead(r) \/ AnswerRead(r) \/ ReadStandby(r)
@@ -1000,6 +1062,7 @@ Fairness ==
        /\ WF_vars(Resume(r)) /\ WF_vars(\E x \in {NextXid(Prefix(pg[r].wal, pg[r].applied))} : ProposeLeadership(r, x)) /\ WF_vars(BeginLeadership(r)) /\ WF_vars(Promote(r)) /\ WF_vars(Open(r))
        /\ WF_vars(\E k \in Survivals(r) : (node[r].leads < ballot \/ CannotBegin(r)) /\ Depose(r, k))
        /\ WF_vars(\E q \in Request : Write(r, q))
+       /\ WF_vars(\E d \in pg[r].unheard : CommitUnheard(r, d) \/ UndoUnheard(r, d))
        /\ WF_vars(LocalFlush(r, Len(pg[r].wal)))
        /\ WF_vars(Ship(r))
        /\ WF_vars(\E s \in {node[r].at, node[r].at + 1} \cap (0..Top) : \E p \in ReportUpTo(r, s) : Release(r, s, p))
@@ -1039,7 +1102,7 @@ TypeOK ==
        /\ pg[r].flushed \in 0..Len(pg[r].wal)
        /\ pg[r].applied \in 0..Len(pg[r].wal)
        /\ pg[r].mode = "standby" => pg[r].flushed = Len(pg[r].wal)
-       /\ pg[r].waiting # {} => pg[r].mode = "primary" /\ node[r].up
+       /\ pg[r].waiting \cup pg[r].unheard # {} => pg[r].mode = "primary" /\ node[r].up
        /\ dir[r].role \in Roles
        /\ dir[r].role = "primary" => pg[r].mode # "standby"  \* it has been promoted
        /\ dir[r].durable \in 0..Top

@@ -110,6 +110,7 @@ Inputs ==
        \/ \E n \in 1..Len(pg[r].wal) : LocalFlush(r, n) /\ Did("LocalFlush", <<r, n>>)
        \/ node[r].leads # 0 /\ HasRoom(r) /\ Ship(r) /\ Did("Ship", <<r>>)
        \/ \E t \in pg[r].waiting : EndWait(r, t) /\ Did("EndWait", <<r, t>>)
+       \/ \E t \in pg[r].waiting : EndSession(r, t) /\ Did("EndSession", <<r, t>>)
        \/ \E t \in node[r].answers : AnswerCommit(r, t) /\ Did("AnswerCommit", <<r, t>>)
        \/ Rarely(4) /\ RunRead(r) /\ Did("RunRead", <<r>>)
        \/ AnswerRead(r) /\ Did("AnswerRead", <<r>>)

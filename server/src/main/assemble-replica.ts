@@ -274,6 +274,7 @@ export function assembleReplica(
     serves: () => service.service().kind === 'here',
     servedUnder: () => service.servedUnder,
     barrier: () => gate.afterNow(),
+    shownByLeader: (waitMs) => shown.awaitShown(waitMs),
     isStandby: () => payload.isStandby,
     onEvent: (event) => events.apply(event),
     timers,

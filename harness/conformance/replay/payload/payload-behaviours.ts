@@ -13,6 +13,9 @@ import { replayPayload } from './replay-payload.ts';
 const notReplayed: Readonly<Record<string, string>> = {
   WriteSwitch: 'the model of PostgreSQL writes no switch of segments',
   MarkPrimary: 'what the payload does of its own accord is taken at once: it marks in the step that opens',
+  LoseClient: 'the model of PostgreSQL has no transaction that is open: each is written as it is committed',
+  CommitUnheard: 'the same',
+  UndoUnheard: 'the same',
   SendCopy: 'the copy that stands in here is sent and installed in one step',
 };
 

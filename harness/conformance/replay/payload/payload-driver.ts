@@ -217,6 +217,7 @@ export class PayloadDriver {
       case 'Ship':
         return postgres.send();
       case 'EndWait':
+      case 'EndSession':
         postgres.endWait();
         return replica.letAnswersGo();
       case 'AnswerCommit':

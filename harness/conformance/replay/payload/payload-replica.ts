@@ -161,6 +161,8 @@ export class PayloadReplica {
       serves: () => this.isOpen,
       servedUnder: () => (this.isOpen && this.leads !== 0 ? this.log.ballot(this.leads) : null),
       barrier: () => this.gate?.afterNow() ?? Promise.reject(new Error('its process is gone')),
+      // A behaviour has a standby tell only what its leader shows.
+      shownByLeader: () => Promise.resolve(true),
       isStandby: () => payload.isStandby,
       onEvent: () => undefined,
       timers,

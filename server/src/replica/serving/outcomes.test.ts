@@ -16,7 +16,14 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
   const time = new SimulatedTime();
   const successions = new Successions();
   successions.add(beginning(b1, 10n, 0), false);
-  const world = { replayed: 0, serves: false, standby: true, down: false, under: null as typeof b1 | null };
+  const world = {
+    replayed: 0,
+    serves: false,
+    standby: true,
+    down: false,
+    isShown: true,
+    under: null as typeof b1 | null,
+  };
   const barriers: { pass: () => void; fail: () => void }[] = [];
   const outcomes = new Outcomes({
     successions,
@@ -34,6 +41,7 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
       new Promise((resolve, reject) =>
         barriers.push({ pass: resolve, fail: () => reject(new Error('PostgreSQL is away')) }),
       ),
+    shownByLeader: () => Promise.resolve(world.isShown),
     isStandby: () => world.standby,
     onEvent: () => undefined,
     timers: time,
@@ -73,6 +81,16 @@ describe('what became of a transaction', () => {
     expect(await of(60n, b2)).toBe('committed');
     world.standby = false;
     expect(await of(60n, b2)).toBe('unknown');
+  });
+
+  it('is told by a standby while its leadership goes on only once the leader shows it', async () => {
+    const { of, ofName, time, world } = setUp({ 50: 'committed' });
+    world.isShown = false;
+    expect(await of(50n)).toBe('unknown');
+    expect(await ofName('done')).toEqual({ code: 'unknown' });
+    time.after(15, () => (world.isShown = true));
+    expect(await of(50n)).toBe('committed');
+    expect(await ofName('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });
   });
 
   it('is told by its leader, which still serves: what is committed, behind a barrier', async () => {

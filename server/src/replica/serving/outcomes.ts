@@ -4,7 +4,8 @@
  * Responsible for: waiting until it is settled, and telling it from the log's beginnings of leaderships and this replica's own PostgreSQL. Spec: TellOutcome of OrderedApply.tla.
  * Invariant: an answer other than `unknown` is true for ever. The id of a transaction alone does not tell: the next leader gives the ids that the last one had not used, or had used in vain, to others. So the next id at the
  * beginning of the next leadership counts first.
- * While a leadership goes on a session may lose its process all the same: what is committed by then PostgreSQL tells, at the leader behind a barrier. What is not, only the leader's PostgreSQL tells.
+ * While a leadership goes on a session may lose its process all the same: what is committed by then PostgreSQL tells, at the leader behind a barrier, at a standby once the leader shows it, too. What is not, only the leader's
+ * PostgreSQL tells.
  */
 import { sameBallot } from '../../multipaxos/ballot.ts';
 import type { Ballot } from '../../multipaxos/types/names.ts';
@@ -31,14 +32,19 @@ export interface OutcomesOptions {
   readonly serves: () => boolean;
   /** Under which leadership clients are served here; null: they are not. */
   readonly servedUnder: () => Ballot | null;
-  /** Resolves when everything that is visible now is chosen. @throws Error if PostgreSQL is away */
+  /** At the leader: resolves when everything that is visible now is chosen. @throws Error if PostgreSQL is away */
   readonly barrier: () => Promise<void>;
+  /** At a standby: resolves true when the leader shows all that is visible here now; false after `waitMs`. */
+  readonly shownByLeader: (waitMs: number) => Promise<boolean>;
   /** This replica's PostgreSQL is a standby: it has chosen WAL and nothing else. */
   readonly isStandby: () => boolean;
   readonly onEvent: (event: ApplyTraceEvent) => void;
   readonly timers: Pick<Timers, 'nowMs' | 'after'>;
   readonly pollMs: number;
 }
+
+type Role = 'leader' | 'standby';
+type IsSafe = (role: Role) => boolean;
 
 const looksKeptMs = 60_000;
 const looksKeptMax = 1_000;
@@ -63,8 +69,8 @@ export class Outcomes {
     const asked = { question: this.questions, xid: String(xid), leadership };
     this.options.onEvent({ name: 'AskOutcome', open: this.open, ...asked });
     this.open += 1;
-    const passed = this.laterBarrier();
-    const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid, passed));
+    const isSafe = this.safety(deadline);
+    const outcome = await this.settle(deadline, () => this.lookAt(leadership, xid, isSafe));
     this.open -= 1;
     this.options.onEvent({ name: 'TellOutcome', ...asked, outcome: outcome ?? 'unknown' });
     return outcome ?? 'unknown';
@@ -72,8 +78,8 @@ export class Outcomes {
 
   async ofRequest(request: NamedRequest, leadership: Ballot, waitMs: number): Promise<RequestOutcome> {
     const deadline = this.options.timers.nowMs() + waitMs;
-    const passed = this.laterBarrier();
-    const found = await this.settle(deadline, () => this.lookFor(request, leadership, passed));
+    const isSafe = this.safety(deadline);
+    const found = await this.settle(deadline, () => this.lookFor(request, leadership, isSafe));
     return found ?? { code: 'unknown' };
   }
 
@@ -111,14 +117,10 @@ export class Outcomes {
   }
 
   /** Null: cannot be told yet. */
-  private async lookAt(
-    leadership: Ballot,
-    xid: bigint,
-    passed: () => boolean,
-  ): Promise<TransactionOutcome | null> {
+  private async lookAt(leadership: Ballot, xid: bigint, isSafe: IsSafe): Promise<TransactionOutcome | null> {
     const ending = this.options.successions.endOf(leadership);
     if (ending === 'unknown') return 'unknown';
-    if (ending === null) return this.lookAtPresent(leadership, xid, passed);
+    if (ending === null) return this.lookAtPresent(leadership, xid, isSafe);
     if (xid >= ending.nextXid) return 'notCommitted';
     const isComplete = this.isComplete(ending);
     const status = await this.options.server.statusOf(xid);
@@ -137,19 +139,19 @@ export class Outcomes {
   private async lookAtPresent(
     leadership: Ballot,
     xid: bigint,
-    passed: () => boolean,
+    isSafe: IsSafe,
   ): Promise<TransactionOutcome | null> {
     const role = this.roleUnder(leadership);
     if (role === null) return null;
     const status = await this.options.server.statusOf(xid);
     if (this.roleUnder(leadership) !== role) return null;
-    if (status === 'committed') return role === 'standby' || passed() ? 'committed' : null;
+    if (status === 'committed') return isSafe(role) ? 'committed' : null;
     // A standby may not have heard of it yet.
     return status === 'aborted' && role === 'leader' ? 'notCommitted' : null;
   }
 
   /** What this replica's PostgreSQL is while that leadership goes on, as far as is known here; null: it tells nothing of it. */
-  private roleUnder(leadership: Ballot): 'leader' | 'standby' | null {
+  private roleUnder(leadership: Ballot): Role | null {
     const { servedUnder, isStandby, successions, replayed } = this.options;
     const served = servedUnder();
     if (served !== null) return sameBallot(served, leadership) ? 'leader' : null;
@@ -157,29 +159,34 @@ export class Outcomes {
     return began !== null && isStandby() && replayed() >= began ? 'standby' : null;
   }
 
-  /** Whether a barrier has passed that began with the first call, or later. It is not waited for: it may take longer than the question. */
-  private laterBarrier(): () => boolean {
-    let state: 'none' | 'begun' | 'passed' = 'none';
-    return () => {
-      if (state === 'none') {
-        state = 'begun';
-        this.options.barrier().then(
-          () => (state = 'passed'),
-          () => (state = 'none'),
+  /** Whether what was visible at the first call is chosen, and shown by the leader. That is not waited for: it may take longer than the question. */
+  private safety(deadline: number): IsSafe {
+    const { barrier, shownByLeader, timers } = this.options;
+    const found: Record<Role, 'unknown' | 'asked' | 'safe'> = { leader: 'unknown', standby: 'unknown' };
+    return (role) => {
+      if (found[role] === 'unknown') {
+        found[role] = 'asked';
+        const asked =
+          role === 'leader'
+            ? barrier().then(() => true)
+            : shownByLeader(Math.max(1, deadline - timers.nowMs()));
+        asked.then(
+          (isSafe) => (found[role] = isSafe ? 'safe' : 'unknown'),
+          () => (found[role] = 'unknown'),
         );
       }
-      return state === 'passed';
+      return found[role] === 'safe';
     };
   }
 
   private async lookFor(
     request: NamedRequest,
     leadership: Ballot,
-    passed: () => boolean,
+    isSafe: IsSafe,
   ): Promise<RequestOutcome | null> {
     const ending = this.options.successions.endOf(leadership);
     if (ending === 'unknown') return { code: 'unknown' };
-    if (ending === null) return this.lookForPresent(request, leadership, passed);
+    if (ending === null) return this.lookForPresent(request, leadership, isSafe);
     if (!this.isComplete(ending)) return null;
     const found = await this.options.server.committedRequest(request);
     return found === null ? { code: 'notCommitted' } : { code: 'committed', tag: found.tag };
@@ -189,13 +196,13 @@ export class Outcomes {
   private async lookForPresent(
     request: NamedRequest,
     leadership: Ballot,
-    passed: () => boolean,
+    isSafe: IsSafe,
   ): Promise<RequestOutcome | null> {
     const role = this.roleUnder(leadership);
     if (role === null) return null;
     const found = await this.options.server.committedRequest(request);
     if (found === null || this.roleUnder(leadership) !== role) return null;
-    return role === 'standby' || passed() ? { code: 'committed', tag: found.tag } : null;
+    return isSafe(role) ? { code: 'committed', tag: found.tag } : null;
   }
 
   private hasAllOf(leadership: Ballot, ending: Ending | null): boolean {
