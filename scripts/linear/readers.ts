@@ -35,6 +35,7 @@ import { rowsOfTag } from '../../server/src/gateways/thrift/sql/answer.ts';
 import { characterCounter, isParseable } from '../../server/src/determinism/client-text.ts';
 import { rewriteMessages, textBytesMax } from '../../server/src/determinism/messages.ts';
 import { rewriteQuery } from '../../server/src/determinism/rewrite.ts';
+import { namedInText } from '../../server/src/determinism/rules/bodies.ts';
 import { checkParameters } from '../../server/src/determinism/rules/parameters.ts';
 import * as times from '../../server/src/determinism/rules/relative-times.ts';
 import { effectOfBody } from '../../server/src/determinism/rules/session-effects.ts';
@@ -231,6 +232,7 @@ export const readers: Readonly<Record<string, Feed>> = {
   },
   // Longer texts have been refused before.
   'determinism/rewrite.ts rewriteQuery': text((value) => rewriteQuery(value.slice(0, textBytesMax), context)),
+  'determinism/rules/bodies.ts namedInText': text(namedInText),
   'determinism/rules/parameters.ts checkParameters': (bytes) =>
     void checkParameters(send.bind({ portal: '', statement: '', parameters: [bytes] }), 7, undefined),
   'determinism/rules/relative-times.ts isRelativeTime': text((value) => {
@@ -311,9 +313,11 @@ export const others: Readonly<Record<string, string>> = {
   'determinism/parser.ts': 'parseText',
   'determinism/rewrite.ts': 'rewriteBinary',
   'determinism/rules/check.ts': 'checkStatement',
-  'determinism/rules/functions.ts': 'mayBeBuiltIn',
+  'determinism/rules/functions.ts': 'mayBeBuiltIn pgcryptoRefusal',
   'determinism/rules/session-effects.ts': 'effectOfCall',
+  'determinism/rules/sql-in-strings.ts': 'stringRefusal',
   'determinism/rules/statements.ts': 'settingRefusal',
+  'determinism/rules/temporary-schemas.ts': 'triggerRefusal',
   'determinism/tree.ts': 'walk hasNode nodesOf word',
   // Documents that express has read, up to its bound.
   'shapes/check-shape.ts': 'checkShape',

@@ -3,7 +3,7 @@ import { loadParser } from './parser.ts';
 import { errorResponse, frameOf, readErrorFields } from '../pgwire/backend-messages.ts';
 import { bind, execute, parse, query, sync } from '../pgwire/frontend-messages.ts';
 import { back } from '../pgwire/message-types.ts';
-import { createPreparation } from './preparation.ts';
+import { createPreparation, type RequestPreparation } from './preparation.ts';
 
 beforeAll(() => loadParser());
 
@@ -72,6 +72,27 @@ describe('a request before it is agreed on', () => {
     expect(prepare(parse('s', sql), bind({ portal: '', statement: 's' }), execute(''))).toMatchObject({
       acknowledge: { ...change, isAlone: false },
     });
+  });
+
+  it('is refused where it puts a trigger on a temporary table of its transaction', () => {
+    const trigger = query('CREATE TRIGGER g AFTER INSERT ON tt EXECUTE FUNCTION f()');
+    const made = (sql: string): RequestPreparation => {
+      const preparation = createPreparation();
+      preparation.prepare(query(`BEGIN; ${sql}`));
+      return preparation;
+    };
+    for (const sql of [
+      'CREATE TEMP TABLE tt (a int)',
+      'CREATE TABLE pg_temp.TT (a int)',
+      'CREATE TEMP VIEW tt AS SELECT 1',
+      'SELECT 1 AS a INTO TEMP tt',
+      'CREATE TEMP TABLE tt AS SELECT 1',
+    ])
+      expect(made(sql).prepare(trigger)).toMatchObject({ code: 'refused', error: { sqlState: '0A000' } });
+    expect(made('CREATE TABLE tt (a int)').prepare(trigger)).toMatchObject({ code: 'prepared' });
+    const later = made('CREATE TEMP TABLE tt (a int)');
+    later.prepare(query('BEGIN'));
+    expect(later.prepare(trigger)).toMatchObject({ code: 'prepared' });
   });
 
   it('is read as the settings of its session say', () => {

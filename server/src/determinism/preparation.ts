@@ -4,6 +4,7 @@
  * Responsible for: following, for each session, the settings that its texts are read by. What is rewritten is messages.ts.
  */
 import { settingRefusal } from './rules/statements.ts';
+import { triggerRefusal } from './rules/temporary-schemas.ts';
 import { originalPosition, type Edit } from './edits.ts';
 import { rewriteMessages, type MessagePart } from './messages.ts';
 import type { AcknowledgeChange, Refusal, StatementFacts } from './rewriting.ts';
@@ -45,6 +46,7 @@ export interface RequestPreparation {
   failing(error: GatewayError): Buffer;
 }
 
+const temporaryMax = 1000;
 const anyLength = 0x7fff_ffff;
 
 export function createPreparation(): RequestPreparation {
@@ -56,6 +58,8 @@ class Preparation implements RequestPreparation {
   private standardConformingStrings = true;
   /** It may have a prepared statement, or a cursor, whose rows are not to be compared. */
   private keepsUncompared = false;
+  /** Tables that the transaction has made for itself. */
+  private readonly temporary = new Set<string>();
   /** Prepared statements that copy into a table, by name: whether in binary. */
   private readonly copying = new Map<string, boolean>();
 
@@ -63,6 +67,8 @@ class Preparation implements RequestPreparation {
     const { clientEncoding, standardConformingStrings } = this;
     const rewritten = rewriteMessages(bytes, { clientEncoding, standardConformingStrings });
     if (rewritten.kind === 'refused') return refused(rewritten);
+    const refusal = this.triggerOfTemporary(rewritten.parts);
+    if (refusal !== undefined) return refused(refusal);
     const isBinary = this.copiesIn(bytes, rewritten.parts);
     if (isBinary !== null && !hasData(bytes)) return { code: 'wantsData', isBinary };
     const edits = rewritten.parts.flatMap((part) =>
@@ -79,6 +85,19 @@ class Preparation implements RequestPreparation {
       answer:
         only === undefined || edits.length > 1 ? (answer) => answer : (answer) => replaced(answer, only),
     };
+  }
+
+  private triggerOfTemporary(parts: readonly MessagePart[]): Refusal | undefined {
+    for (const part of parts)
+      for (const facts of 'statements' in part ? part.statements : []) {
+        const { makesTemporary, triggersOn } = facts;
+        // It ends with its transaction.
+        if (facts.class === 'begin') this.temporary.clear();
+        if (makesTemporary !== undefined && this.temporary.size < temporaryMax)
+          this.temporary.add(makesTemporary);
+        if (triggersOn !== undefined && this.temporary.has(triggersOn)) return triggerRefusal(triggersOn);
+      }
+    return undefined;
   }
 
   private isCompared(parts: readonly MessagePart[]): boolean {

@@ -38,6 +38,10 @@ export interface StatementFacts {
    */
   readonly compare: 'rows' | 'none';
   readonly acknowledge?: AcknowledgeChange;
+  /** The temporary table or view that it makes. */
+  readonly makesTemporary?: string;
+  /** The table, without a schema, that gets a trigger. */
+  readonly triggersOn?: string;
 }
 
 export interface Refusal {

@@ -74,3 +74,15 @@ export function word(node: TreeNode, key: string): string {
   const value = node[key];
   return typeof value === 'string' ? value : '';
 }
+
+/** So that a row of casts is not walked again from each of them. */
+const castsMax = 8;
+
+/** The text of a literal, also with casts around it; undefined: it is none. */
+export function constantOf(value: TreeNode | undefined): string | undefined {
+  let node = value;
+  for (let casts = 0; node?.TypeCast !== undefined && casts < castsMax; casts += 1)
+    node = (node.TypeCast as TreeNode).arg as TreeNode | undefined;
+  const text = ((node?.A_Const as TreeNode | undefined)?.sval as TreeNode | undefined)?.sval;
+  return typeof text === 'string' ? text : undefined;
+}

@@ -5,13 +5,14 @@ import { classOf, runsInBlock } from '../classify.ts';
 import type { Edit } from '../edits.ts';
 import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal, RewriteContext, StatementFacts } from '../rewriting.ts';
-import { nodesOf, strings, type Visited, walk, word } from '../tree.ts';
+import { constantOf, nodesOf, strings, type Visited, walk, word } from '../tree.ts';
 import {
   clockWords,
   mayBeBuiltIn,
-  namesInBodies,
   ofOneReplica,
+  ownSettings,
   ownViews,
+  pgcryptoRefusal,
   refusedFunctions,
   replaced,
   takesSql,
@@ -19,6 +20,14 @@ import {
 import { bindingRefusal } from './bound-functions.ts';
 import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
 import { acknowledgeOf } from './acknowledge.ts';
+import { CatalogSchemas } from './catalog-schemas.ts';
+import { stringRefusal } from './sql-in-strings.ts';
+import {
+  mayTellTemporarySchema,
+  numberRefusal,
+  ofTemporary,
+  temporarySourceRefusal,
+} from './temporary-schemas.ts';
 import { effectOfCall } from './session-effects.ts';
 import { setConfigRefusal, setRefusal, statementRefusal } from './statements.ts';
 
@@ -26,6 +35,7 @@ export type Checked =
   | { readonly kind: 'checked'; readonly edits: readonly Edit[]; readonly facts: StatementFacts }
   | Refusal;
 
+type Inspect = Parameters<typeof stringRefusal>[2];
 type Finding = Omit<Refusal, 'kind' | 'sqlstate'> | Edit | undefined;
 
 const systemColumns = new Set(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
@@ -41,11 +51,16 @@ function nameLength(text: string, at: number): number {
   return name?.[0].length ?? 0;
 }
 
-function checkCall(node: TreeNode, text: string, context: RewriteContext): Finding {
+const argumentsOf = (node: TreeNode): readonly TreeNode[] =>
+  Array.isArray(node.args) ? (node.args as readonly TreeNode[]) : [];
+
+function checkCall(node: TreeNode, text: string, context: RewriteContext, inspect: Inspect): Finding {
   const parts = strings(node.funcname);
   const name = parts.at(-1) ?? '';
-  if (!mayBeBuiltIn(parts)) return undefined;
   const at = Number(node.location ?? 0);
+  const ofPgcrypto = pgcryptoRefusal(parts);
+  if (ofPgcrypto !== undefined) return { ...ofPgcrypto, position: at + 1 };
+  if (!mayBeBuiltIn(parts)) return undefined;
   if (name === 'set_config') {
     const refusal = setConfigRefusal(node);
     return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
@@ -53,14 +68,10 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext): Findi
   const refused = refusedFunctions.get(name);
   if (refused !== undefined)
     return { message: `${name} is not replicated`, hint: refused.hint, rule: refused.rule, position: at + 1 };
-  const inString = takesSql.has(name) ? namesInBodies.exec(JSON.stringify(node.args ?? [])) : null;
-  if (inString !== null)
-    return {
-      message: `${name} is to execute ${inString[0].trim()}, which would differ between replicas`,
-      hint: 'Call functions of barista_fn in it.',
-      rule: 'SQL in a string',
-      position: at + 1,
-    };
+  if (takesSql.has(name)) {
+    const refusal = stringRefusal(name, argumentsOf(node), inspect);
+    return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
+  }
   const counts = replaced.get(name);
   if (counts === undefined) return undefined;
   if (!counts.includes(Array.isArray(node.args) ? node.args.length : 0)) return undefined;
@@ -189,7 +200,11 @@ function tellsOids({ kind, node }: Visited): boolean {
 }
 
 function isOfOneReplica({ kind, node }: Visited): boolean {
-  return kind === 'FuncCall' && ofOneReplica.test(strings(node.funcname).at(-1) ?? '');
+  if (kind !== 'FuncCall') return false;
+  const name = strings(node.funcname).at(-1) ?? '';
+  if (name !== 'current_setting') return ofOneReplica.test(name);
+  const setting = constantOf(argumentsOf(node)[0]);
+  return setting !== undefined && ownSettings.test(setting);
 }
 
 /** Of a statement: `CACHE 20`, `DEFERRABLE`. */
@@ -211,15 +226,24 @@ function checkOption(node: TreeNode): Finding {
   return undefined;
 }
 
-function check(visited: Visited, text: string, context: RewriteContext, isWrite: boolean): Finding {
+interface Surroundings {
+  readonly text: string;
+  readonly context: RewriteContext;
+  readonly isWrite: boolean;
+  readonly inspect: Inspect;
+}
+
+function check(visited: Visited, { text, context, isWrite, inspect }: Surroundings): Finding {
   const { kind, node } = visited;
+  const temporary = numberRefusal(visited) ?? (isWrite ? temporarySourceRefusal(visited) : undefined);
+  if (temporary !== undefined) return temporary;
   if (isWrite && isOfOneReplica(visited))
     return {
       message: `${strings(node.funcname).at(-1)} tells of one replica, and cannot be a source of what is written`,
       rule: 'statistics views',
       position: Number(node.location ?? 0) + 1,
     };
-  if (kind === 'FuncCall') return checkCall(node, text, context);
+  if (kind === 'FuncCall') return checkCall(node, text, context, inspect);
   // Of a function, for its time.
   if (kind === 'VariableSetStmt' && visited.parent !== undefined) return setRefusal(node);
   if (kind === 'DefElem') return checkOption(node);
@@ -265,23 +289,47 @@ function effectIn(statement: ParsedStatement, { kind, node }: Visited): Finding 
   return effect && { ...effect, position: Number(node.location ?? 0) + 1 };
 }
 
-export function checkStatement(statement: ParsedStatement, text: string, context: RewriteContext): Checked {
+/** A string in a string in a string: each is parsed anew. */
+const nestedStringsMax = 2;
+
+/** `around`: of the statement whose string it is; `depth` counts such strings. */
+export function checkStatement(
+  statement: ParsedStatement,
+  text: string,
+  context: RewriteContext,
+  around = { depth: 0, isWrite: false },
+): Checked {
   const refused = statementRefusal(statement) ?? bindingRefusal(statement);
   if (refused !== undefined) return refused;
   const edits: Edit[] = [];
   let refusal: Refusal | undefined;
   const itsClass = classOf(statement);
+  const isWrite = itsClass === 'other' || around.isWrite;
   let local = statement.kind === 'ExplainStmt' || statement.kind === 'VariableShowStmt';
+  const inspect: Inspect = (inner, innerText) => {
+    if (around.depth === nestedStringsMax) return { message: 'strings in strings that are executed' };
+    const checked = checkStatement(inner, innerText, context, { depth: around.depth + 1, isWrite });
+    if (checked.kind === 'refused') return checked;
+    if (checked.edits.length > 0) return { message: checked.edits[0]!.inserted };
+    local ||= checked.facts.compare === 'none';
+    return undefined;
+  };
+  const schemas = new CatalogSchemas();
+  const surroundings = { text, context, isWrite, inspect };
   walk(statement.kind, statement.node, (visited) => {
     if (refusal !== undefined) return false;
+    schemas.visit(visited);
     const effect = effectIn(statement, visited);
-    const finding = effect ?? check(visited, text, context, itsClass === 'other');
+    const finding = effect ?? check(visited, surroundings);
     if (finding !== undefined && 'inserted' in finding) edits.push(finding);
     else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
-    local ||= picksWithoutOrder(visited) || tellsOfOneReplica(visited) || tellsOids(visited);
+    local ||= tellsOfOneReplica(visited) || tellsOids(visited);
+    local ||= picksWithoutOrder(visited) || mayTellTemporarySchema(visited);
     return true;
   });
   if (refusal !== undefined) return refusal;
+  const temporary = schemas.refusal();
+  if (temporary !== undefined) return { kind: 'refused', sqlstate: '0A000', ...temporary };
   const acknowledge = acknowledgeOf(statement);
   return {
     kind: 'checked',
@@ -292,6 +340,7 @@ export function checkStatement(statement: ParsedStatement, text: string, context
       inBlock: runsInBlock(statement),
       compare: local ? 'none' : 'rows',
       ...(acknowledge === undefined ? {} : { acknowledge }),
+      ...ofTemporary(statement),
     },
   };
 }

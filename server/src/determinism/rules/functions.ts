@@ -57,16 +57,32 @@ export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(
   rows.flatMap(([names, rule, hint]) => names.split(' ').map((name) => [name, { rule, hint }] as const)),
 );
 
-/** Names of functions, without their beginning `pg_`, that tell of one replica: sizes, statistics, files, processes. */
-const toldByOneReplica =
-  '(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|stat_get_\\w{1,63}|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|ls_\\w{1,63}|get_(?:wal|shmem|backend|replication)\\w{0,63}|(?:safe_snapshot_)?blocking_pids';
-export const ofOneReplica = new RegExp(`^pg_(?:${toldByOneReplica})$`);
-/** Views that do, likewise. */
-const viewsOfOneReplica =
-  'stat_\\w{0,63}|statio_\\w{0,63}|stats(?:_ext(?:_exprs)?)?|statistic(?:_ext_data)?|locks|settings|prepared_xacts|replication_\\w{0,63}|hba_\\w{0,63}|file_\\w{0,63}|shmem\\w{0,63}|backend_\\w{0,63}|config|cursors';
-export const ownViews = new RegExp(`^pg_(?:${viewsOfOneReplica})$`);
+/** Names of functions, without their beginning `pg_`, that tell of one replica: sizes, statistics, files, processes, its temporary schemas. */
+export const toldByOneReplica = [
+  '(?:database|relation|total_relation|table|indexes|tablespace|column)_size|relation_file(?:node|path)|filenode_relation|column_toast_chunk_id|nextoid|numa_available|jit_available',
+  'stat_\\w{1,63}|lock_status|notification_queue_usage|prepared_(?:statement|xact)|cursor|show_all_(?:file_)?settings|show_replication_origin_status|ls_\\w{1,63}|hba_file_rules|ident_file_mappings',
+  'get_(?:wal|shmem|backend|replication|wait_events|loaded_modules|aios|multixact|sequence_data)\\w{0,63}|(?:safe_snapshot_)?blocking_pids|isolation_test_session_is_blocked|mcv_list_items',
+  'available_\\w{1,63}|config|(?:database_)?collation_actual_version|import_system_collations|tablespace_(?:databases|location)|control_(?:init|recovery)',
+  'snapshot_x(?:ip|max|min)|visible_in_snapshot|walfile_name(?:_offset)?|wal_(?:replay|summary)_\\w{1,63}|is_wal_replay_paused|log_(?:backend|standby)_\\w{1,63}|xact_commit_timestamp_origin',
+  '(?:clear|restore)_(?:attribute|relation)_stats|logical_slot_\\w{1,63}|(?:copy_\\w{1,20}|drop|sync)_replication_slots?|replication_\\w{1,63}',
+  'describe_object|identify_object(?:_as_address)?|is_other_temp_schema',
+].join('|');
+/** Likewise, by their whole names: what they did depends on when autovacuum came, and on where rows are. */
+export const maintaining =
+  'brin_(?:summarize_new_values|summarize_range|desummarize_range)|gin_clean_pending_list|currtid2?';
+/** Views and functions: whether it is summer there depends on the clock. In bodies they are let through, for they are asked for names, which are the same everywhere. */
+const zones = 'timezone_(?:names|abbrevs(?:_zone|_abbrevs)?)';
+export const ofOneReplica = new RegExp(`^(?:pg_(?:${toldByOneReplica}|${zones})|${maintaining})$`);
+/** Views and catalogs that do, without their beginning `pg_`: they show a process, a session's clock, statistics, or what is installed there. */
+export const viewsOfOneReplica =
+  'stat_\\w{0,63}|statio_\\w{0,63}|stats(?:_ext(?:_exprs)?)?|statistic(?:_ext_data)?|locks|settings|prepared_(?:xacts|statements)|replication_\\w{0,63}|hba_\\w{0,63}|ident_file_\\w{0,63}|file_\\w{0,63}|shmem\\w{0,63}|backend_\\w{0,63}|config|cursors|aios|wait_events|available_\\w{0,63}|subscription(?:_rel)?';
+export const ownViews = new RegExp(`^pg_(?:${viewsOfOneReplica}|${zones})$`);
 
-/** These execute SQL that a string holds, and are of use all the same: what strings among their arguments name is looked at as it is in bodies. */
+/** Settings that may have another value at each replica. */
+export const ownSettings =
+  /^(?:port|cluster_name|listen_addresses|data_directory|config_file|hba_file|ident_file|external_pid_file|unix_socket_\w+|primary_\w+|restore_command|archive_\w+|log_\w+|ssl_\w+|in_hot_standby|shared_\w+|huge_pages_status|synchronous_standby_names)$/i;
+
+/** These execute SQL that a string holds, and are of use all the same: sql-in-strings.ts looks into it. */
 export const takesSql: ReadonlySet<string> = new Set(
   'crosstab crosstab2 crosstab3 crosstab4 crosstab_hash connectby ts_rewrite'.split(' '),
 );
@@ -77,6 +93,20 @@ export function mayBeBuiltIn(parts: readonly string[]): boolean {
   const isOfExtension =
     refusedFunctions.get(name)?.rule === 'other chance' || takesSql.has(name) || name.startsWith('dblink');
   return parts.length === 1 || (parts.length === 2 && (parts[0] === 'pg_catalog' || isOfExtension));
+}
+
+/** Up to PostgreSQL 17 pgcrypto has a gen_random_uuid of its own, in whatever schema it is. Without a schema it is PostgreSQL's. */
+export function pgcryptoRefusal(
+  parts: readonly string[],
+): (RefusedFunction & { readonly message: string }) | undefined {
+  const [schema, name] = parts;
+  if (parts.length !== 2 || name !== 'gen_random_uuid') return undefined;
+  if (schema === 'pg_catalog' || schema === 'barista_fn') return undefined;
+  return {
+    message: `${schema}.${name} is not replicated`,
+    hint: 'Call gen_random_uuid() without a schema.',
+    rule: 'other chance',
+  };
 }
 
 /** SQL's own words for the clock, by the parser's names: the function takes the place of the word, so that the column of an answer keeps its name. */
@@ -91,18 +121,3 @@ export const clockWords: ReadonlyMap<string, string> = new Map([
   ['SVFOP_LOCALTIMESTAMP', 'localtimestamp'],
   ['SVFOP_LOCALTIMESTAMP_N', 'localtimestamp'],
 ]);
-
-/** Any of these words in a body that is a string: it is refused, as what it means there is not parsed. */
-export const namesInBodies = new RegExp(
-  `(?<![A-Za-z0-9_$.])(?:pg_catalog\\s*\\.\\s*)?"?(?:${[
-    ...replaced.keys(),
-    ...refusedFunctions.keys(),
-    ...new Set(clockWords.values()),
-    'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config|unlogged',
-    'tomorrow|yesterday|today',
-    `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
-    'explain',
-    'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
-  ].join('|')})(?![A-Za-z0-9_$])`,
-  'i',
-);

@@ -5,7 +5,7 @@ import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal } from '../rewriting.ts';
 import { nodesOf, strings, word } from '../tree.ts';
 import { acknowledgeOf } from './acknowledge.ts';
-import { namesInBodies } from './functions.ts';
+import { namedInText } from './bodies.ts';
 import { effectOfBody } from './session-effects.ts';
 
 type Why = Omit<Refusal, 'kind' | 'sqlstate'>;
@@ -63,6 +63,12 @@ export function settingRefusal(name: string, value: string | undefined): Why | u
       message: `${name} cannot be set: a transaction that waits for others to end would stop all others`,
       rule: 'waiting functions',
     };
+  if (lower === 'search_path' && value !== undefined && /^\s*"?pg_temp\b/i.test(value))
+    return {
+      message: 'search_path cannot begin with pg_temp: current_schema() would tell its number',
+      hint: 'Name pg_temp behind another schema.',
+      rule: 'temporary schemas',
+    };
   if (lower === 'seed')
     return { message: 'seed cannot be set', hint: 'Call setseed().', rule: "the operation's clock" };
   return undefined;
@@ -116,10 +122,10 @@ function functionRefusal(node: TreeNode, isKept: boolean): Why | undefined {
   const body = bodyIn(options);
   const effect = isKept ? effectOfBody(body) : undefined;
   if (effect !== undefined) return effect;
-  const found = namesInBodies.exec(body);
-  if (found === null) return undefined;
+  const found = namedInText(body);
+  if (found === undefined) return undefined;
   return {
-    message: `the body names ${found[0].trim()}, which would differ between replicas`,
+    message: `the body names ${found}, which would differ between replicas`,
     hint: 'Call functions of barista_fn in it, or write an SQL body with BEGIN ATOMIC.',
     rule: 'bodies as strings',
   };

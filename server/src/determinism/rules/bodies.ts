@@ -1,0 +1,54 @@
+/**
+ * What differs between replicas, in a text that is not parsed: the body of a function that is a string, names in a string that is put together to SQL.
+ */
+import {
+  clockWords,
+  maintaining,
+  ownSettings,
+  refusedFunctions,
+  replaced,
+  toldByOneReplica,
+  viewsOfOneReplica,
+} from './functions.ts';
+
+/** A name with another schema is a client's own. */
+const builtIn = new RegExp(
+  `(?<![A-Za-z0-9_$.])(?:pg_catalog\\s*\\.\\s*)?"?(?:${[
+    ...replaced.keys(),
+    ...refusedFunctions.keys(),
+    ...new Set(clockWords.values()),
+    'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config|unlogged',
+    'tomorrow|yesterday|today',
+    `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
+    maintaining,
+    'explain',
+    'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
+  ].join('|')})(?![A-Za-z0-9_$])`,
+  'i',
+);
+/** Those of extensions stand in any schema. */
+const ofExtensions = new RegExp(
+  `(?<![A-Za-z0-9_$])(?<!\\bbarista_fn"?\\s{0,9}\\.\\s{0,9}"?)"?(?:${[...refusedFunctions]
+    .filter(([, { rule }]) => rule === 'other chance')
+    .map(([name]) => name)
+    .join('|')}|gen_random_uuid)"?\\s{0,9}\\(`,
+  'i',
+);
+/** Whose elements name the temporary schema; what they are compared with does not show it. */
+const schemas =
+  /(?<!\bany\s{0,9}\(\s{0,9}(?:pg_catalog\s{0,9}\.\s{0,9})?)(?<![A-Za-z0-9_$])current_schemas(?![A-Za-z0-9_$])/i;
+const temporary = /(?<![A-Za-z0-9_$])pg_(?:toast_)?temp_\d+(?![A-Za-z0-9_$])/i;
+
+const settings = new RegExp(
+  `(?<![A-Za-z0-9_$])current_setting\\s{0,9}\\(\\s{0,9}'(?:${ownSettings.source.slice(1, -1)})'`,
+  'i',
+);
+
+/** Undefined: it names nothing of the kind. */
+export function namedInText(text: string): string | undefined {
+  for (const names of [builtIn, ofExtensions, schemas, temporary, settings]) {
+    const found = names.exec(text);
+    if (found !== null) return (found[0].endsWith('(') ? found[0].slice(0, -1) : found[0]).trim();
+  }
+  return undefined;
+}
