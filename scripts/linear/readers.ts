@@ -371,6 +371,8 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/named/named-requests.ts': 'NamedRequests',
   'gateways/pgwire/session/named/named-session.ts': 'NamedSession',
   'gateways/pgwire/session/named/request-databases.ts': 'RequestDatabases',
+  // Hashes what it is given, or splits a line of 64 characters.
+  'gateways/pgwire/session/named/request-digest.ts': 'digestOf recordOf readRecord',
   'gateways/pgwire/session/outbox.ts': 'Outbox',
   'gateways/pgwire/session/reading/read-answers.ts': 'ReadAnswers',
   'gateways/pgwire/session/reading/read-mode-refusal.ts': 'readModeRefusal',

@@ -251,6 +251,15 @@ export const committedBeforeUntold: GatewayError = {
   hint: 'Take it for done, and read what you need.',
 };
 
+/** Ends the session. */
+export const committedAnother: GatewayError = {
+  ...committedBefore,
+  message:
+    'terminating connection: another statement was committed under this request_id, behind one that failed',
+  detail: 'Nothing was done again. What was committed is not what was sent now.',
+  hint: 'Repeat what took the name, word by word, as the first thing under it; or ask pg_barista.request_committed, and take it for done.',
+};
+
 export const namedTransactionHidden: GatewayError = {
   sqlState: '0A000',
   message:

@@ -208,6 +208,26 @@ describe('a named transaction', () => {
     expect(await keys(pg)).toEqual([1, 2, 3]);
   });
 
+  it('that is prepared and not decided is not prepared again, and nobody waits for it', async () => {
+    const prepare = async (key: number, gid: string): Promise<string | undefined> => {
+      await client.query('BEGIN');
+      await name('x');
+      await client.query(`INSERT INTO t VALUES (${key}, 'x')`);
+      const done = await client
+        .query(`PREPARE TRANSACTION '${gid}'`)
+        .catch((error: { code?: string }) => error);
+      await client.query('ROLLBACK');
+      return 'code' in done ? done.code : 'prepared';
+    };
+    expect(await prepare(1, 'p')).toBe('prepared');
+    expect(await prepare(2, 'q')).toBe('RQ001');
+    await client.query("ROLLBACK PREPARED 'p'");
+    expect(await prepare(3, 'q')).toBe('prepared');
+    await client.query("COMMIT PREPARED 'q'");
+    expect(await prepare(4, 'r')).toBe('RQ001');
+    expect(await keys(pg)).toEqual([3]);
+  });
+
   it('costs the others nothing: a session that names none is never touched', async () => {
     const one = await connect();
     await one.query('BEGIN');

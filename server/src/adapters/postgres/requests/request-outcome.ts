@@ -24,5 +24,8 @@ export async function readRequest(
     ownSql(`SELECT tag FROM pg_barista.request WHERE role = $1 AND id = ${nameSql}`),
     [request.role, isAscii ? request.name : Buffer.from(request.name, 'utf8')],
   );
-  return rows[0] ?? null;
+  if (rows[0] === undefined) return null;
+  // What else was recorded stands behind it (gateways/pgwire/session/named/request-digest.ts).
+  const tag = rows[0].tag?.split('\n', 1)[0] ?? '';
+  return { tag: tag === '' ? null : tag };
 }

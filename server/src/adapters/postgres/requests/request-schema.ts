@@ -116,6 +116,25 @@ BEGIN
   RETURN pg_barista.describe_request('named', request);
 END $body$;
 
+-- For a transaction that is about to be prepared under its name: fails with RQ001 if one is that the same role has prepared, and nobody has decided. Nobody would end a wait for it. Other waits are as ever. Clients may not call it.
+CREATE OR REPLACE FUNCTION pg_barista.mark_prepared(key bigint) RETURNS pg_catalog.void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $body$
+BEGIN
+  IF EXISTS (
+    SELECT FROM pg_lock_status() held
+    JOIN pg_lock_status() own ON own.locktype = 'transactionid' AND own.pid IS NULL AND own.virtualtransaction = held.virtualtransaction
+    JOIN pg_prepared_xacts prepared ON prepared.transaction = own.transactionid
+    WHERE held.locktype = 'advisory' AND held.objsubid = 1 AND held.granted AND held.pid IS NULL
+      AND held.classid = ((key >> 32) & 4294967295)::oid AND held.objid = (key & 4294967295)::oid
+      AND prepared.owner = session_user AND prepared.database = current_database()
+  ) THEN
+    RAISE EXCEPTION 'committed before' USING ERRCODE = 'RQ001', DETAIL = 'PREPARE TRANSACTION';
+  END IF;
+  -- It is kept until the transaction is decided. Somebody else's lock keeps nobody from preparing.
+  PERFORM pg_try_advisory_xact_lock(key);
+END $body$;
+REVOKE ALL ON FUNCTION pg_barista.mark_prepared FROM PUBLIC;
+
 -- Just before the transaction is committed. Every transaction takes its name that is not READ ONLY: that it has no id yet does not say that it changes nothing, for ids are given inside COMMIT,
 -- and effects can be elsewhere. One that has written and is READ ONLY since fails here. The name is used up by the commit.
 CREATE OR REPLACE FUNCTION pg_barista.claim_request(told pg_catalog.text) RETURNS pg_catalog.text
@@ -128,6 +147,9 @@ BEGIN
   IF current_setting('transaction_read_only') = 'on' AND pg_current_xact_id_if_assigned() IS NULL THEN RETURN pg_barista.describe_request('unused', request); END IF;
   IF char_length(request) > ${requestIdCharsMax} THEN
     RAISE EXCEPTION 'barista.request_id is longer than ${requestIdCharsMax} characters' USING ERRCODE = '22023', HINT = 'Use a UUID, for example.';
+  END IF;
+  IF told LIKE 'PREPARE TRANSACTION%' THEN
+    PERFORM pg_barista.mark_prepared(hashtextextended(session_user || ' ' || request, 7432));
   END IF;
   INSERT INTO pg_barista.request (role, id, tag) VALUES (session_user, request, nullif(left(told, ${tagCharsMax}), '')) ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN

@@ -4,6 +4,7 @@
  * Responsible for: the question that PostgreSQL is asked once for each session, its answer, and what a new session has otherwise. Pure.
  * A difference between two sessions counts only where a role or a database gave one of them its default: what files of two replicas say otherwise is the operator's business. So are settings which the role may not change.
  */
+import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { firstColumn } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { back } from '../../../pgwire/message-types.ts';
@@ -13,7 +14,7 @@ import type { OwnAnswer, OwnTaken } from './upstream-reader.ts';
 export type LoginDefaults = string | null;
 export type Setting = readonly [name: string, value: string];
 
-const own = 'barista_login_defaults';
+const own = ownQuestions.defaults;
 /** More than that are not kept for a session. */
 const bytesMax = 16_384;
 

@@ -1,4 +1,5 @@
 /** What makes a new session of PostgreSQL like one that is gone. Pure. */
+import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { frameOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { effectsElsewhere } from '../../../pgwire/effects-elsewhere.ts';
@@ -62,7 +63,7 @@ export const failStep: RestoreStep = { bytes: failedBlock, onError: 'expected', 
 
 /** Whether the session may act elsewhere: `t` or `f`. Ahead of all others, whose settings might keep it from being answered. */
 export const askElsewhere: RestoreStep = {
-  bytes: Buffer.concat([send.runsAs('barista_effects', effectsElsewhere('session_user')), send.sync]),
+  bytes: Buffer.concat([send.runsAs(ownQuestions.effects, effectsElsewhere('session_user')), send.sync]),
   onError: 'expected',
   statement: '',
   asks: 'effects',

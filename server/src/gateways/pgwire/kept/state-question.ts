@@ -5,6 +5,7 @@
  */
 import { columnsOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
+import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import { back } from '../../../pgwire/message-types.ts';
 import { mixedEncodings, usualRules } from '../../../pgwire/text-rules.ts';
@@ -46,7 +47,7 @@ export const emptySnapshot: StateSnapshot = {
   lost: [],
 };
 
-const own = 'barista_session_state';
+const own = ownQuestions.state;
 
 /** Where the client's encoding has characters with a byte below 128: the text as PostgreSQL itself reads it, whose encodings have none. */
 const serverText =

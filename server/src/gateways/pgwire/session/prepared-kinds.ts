@@ -55,11 +55,6 @@ export class PreparedKinds {
     return { ...names, kind: names.whole ? this.names.kindOf(names.statement) : 'unclear' };
   }
 
-  /** The statement that a whole Bind message names. */
-  statementOf({ bytes, from, to }: Payload): string {
-    return readBindNames(bytes, from, to).statement;
-  }
-
   sync(): void {
     this.names.sync();
   }

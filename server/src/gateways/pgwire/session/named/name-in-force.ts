@@ -3,7 +3,8 @@
  *
  * Responsible for: remembering what has mentioned the setting. Only PostgreSQL knows what is set; where this says no, the next transaction certainly has no name that was given literally.
  */
-import { shortName, stringEnd } from '../../../../pgwire/frontend-messages.ts';
+import { readBindNames, shortName, stringEnd } from '../../../../pgwire/frontend-messages.ts';
+import { isOwnQuestion } from '../../../../pgwire/own-questions.ts';
 import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
 import { mentionIn } from '../../codec/mentions.ts';
 import { front } from '../../../../pgwire/message-types.ts';
@@ -25,7 +26,7 @@ const notPlain = /--|\/\*|[\\"]|\$(?!\d)/;
 /** True only if nothing in the text does anything else. A text that is not plain counts as one that does. */
 function onlySets(text: string): boolean {
   if (notPlain.test(text)) return false;
-  const bare = text.replaceAll(/'[^']*'/g, '').trim();
+  const bare = text.replaceAll(/'[^']*'/g, '0').trim();
   return bare.split(';').every((statement) => setting.test(statement.trim()));
 }
 
@@ -48,11 +49,12 @@ export interface MessageMentions {
   readonly statement: string;
 }
 
-/** Null if it is of a type that can say nothing. Reads all of the message. */
+/** Null if it is of a type that can say nothing, or the gateway's own. Reads all of the message. */
 export function messageMentions(frame: Buffer): MessageMentions | null {
   const type = frame[0]!;
   if (type !== front.query && type !== front.parse && type !== front.bind && type !== front.functionCall)
     return null;
+  if (isOwn(frame, type)) return null;
   const text = frame.toString('latin1', headerBytes);
   const name = mentionIn(text)?.request === true;
   const isParse = type === front.parse;
@@ -70,11 +72,21 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
   };
 }
 
+function isOwn(frame: Buffer, type: number): boolean {
+  if (type === front.parse)
+    return isOwnQuestion(shortName(frame, headerBytes, stringEnd(frame, headerBytes, frame.length)));
+  return type === front.bind && isOwnQuestion(readBindNames(frame, headerBytes, frame.length).statement);
+}
+
 export class NameInForce {
   /** A name may be set. */
   mayBeSet = false;
   /** The transaction has done more than set, show or ask: what it has changed PostgreSQL may not say before its COMMIT, or never, where it is elsewhere. */
   acts = false;
+  /** A statement by itself has failed under the name, which may be repeated, too, before the one that takes it. */
+  hasFailed = false;
+  /** The message whose turn it is does more than set, show or ask. */
+  private isActing = true;
   /** Prepared statements that mention the setting, and those that only set, show or ask, or give the name. */
   private readonly naming = new StatementNames();
   private readonly setting = new StatementNames();
@@ -91,6 +103,7 @@ export class NameInForce {
   note({ type, name, acts, lasts, statement }: MessageMentions): void {
     if (name) this.mayBeSet = true;
     this.bindGives = name && type === front.bind;
+    this.isActing = acts;
     if (type === front.parse) {
       if (!this.naming.note(statement, name)) this.lasts = true;
       this.setting.note(statement, !acts);
@@ -120,6 +133,11 @@ export class NameInForce {
     if (!this.bindGives && !this.setting.has(statement)) this.acts = true;
   }
 
+  /** Whether the statement that is about to be executed does more than that. `isBound`: `bound` was told of it. */
+  willAct(isBound: boolean): boolean {
+    return isBound ? this.acts : this.isActing;
+  }
+
   /** No transaction is open, and the next message is the first of another one. */
   outsideOfTransaction(): void {
     this.acts = false;
@@ -128,6 +146,7 @@ export class NameInForce {
   /** The name is used up, or none was set. */
   cleared(): void {
     this.mayBeSet = this.lasts;
+    this.hasFailed = false;
   }
 }
 

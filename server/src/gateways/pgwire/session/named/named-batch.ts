@@ -6,7 +6,8 @@
  * Invariant: behind an error everything up to the client's Sync is skipped, as PostgreSQL does.
  */
 import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
-import { sync } from '../../../../pgwire/frontend-messages.ts';
+import { readBindNames, shortName, stringEnd, sync } from '../../../../pgwire/frontend-messages.ts';
+import { isOwnQuestion } from '../../../../pgwire/own-questions.ts';
 import { front, type TransactionStatus } from '../../../../pgwire/message-types.ts';
 import type { StatementKind } from '../../../../pgwire/statement-kinds.ts';
 import type { TextRules } from '../../../../pgwire/text-rules.ts';
@@ -15,6 +16,7 @@ import type { PreparedKinds } from '../prepared-kinds.ts';
 import { type ClientFlight, clientFlight } from './flight.ts';
 import { ExpectedReplies } from './expected-replies.ts';
 import type { NamedTransaction } from './named-transaction.ts';
+import { digestOf } from './request-digest.ts';
 import type { NamedWire } from './named-wire.ts';
 
 /**
@@ -23,6 +25,8 @@ import type { NamedWire } from './named-wire.ts';
  */
 type State = 'none' | 'held' | 'wrapped' | 'committing' | 'running' | 'cutting' | 'skipping';
 
+/** Statements whose texts are known. */
+const textsMax = 1_000;
 /** What is kept until the first Bind: beyond it PostgreSQL gets it at once. */
 const heldBytesMax = 1_048_576;
 
@@ -44,6 +48,8 @@ export class NamedBatch {
   private heldBytes = 0;
   private replies = new ExpectedReplies();
   private flight: ClientFlight | null = null;
+  /** Digests of the texts of prepared statements, by name. */
+  private readonly texts = new Map<string, string>();
   /** As it will be when what was bound has been executed, and when what is to be executed so far has been. */
   private status: TransactionStatus = 'I';
   private reached: TransactionStatus = 'I';
@@ -150,7 +156,7 @@ export class NamedBatch {
   private takeHeld(frame: Buffer, type: number): void {
     if (type === front.bind || type === front.execute) {
       const kind = this.kindOf(frame, type);
-      this.start(kind);
+      this.start(kind, frame);
       if (type === front.execute) this.executed(kind);
       this.options.wire.send(...this.held, frame);
       this.held = [];
@@ -173,10 +179,15 @@ export class NamedBatch {
   }
 
   /** At the first thing that is executed. */
-  private start(kind: StatementKind): void {
+  private start(kind: StatementKind, frame: Buffer): void {
     const { transaction, wire } = this.options;
     if (this.status === 'I' && wire.name.mayBeSet && isWrapped(kind)) {
-      transaction.wrap(this.replies.frames, true);
+      const isBound = frame[0] === front.bind;
+      transaction.wrap(this.replies.frames, {
+        extended: true,
+        acts: wire.name.willAct(isBound),
+        digest: isBound ? this.digestOf(frame) : digestOf(frame),
+      });
       this.state = 'wrapped';
     } else if (this.status === 'T' && wire.name.mayBeSet && isCommit(kind)) {
       transaction.claimBefore(kind);
@@ -259,16 +270,33 @@ export class NamedBatch {
     const { prepared, portals, wire } = this.options;
     const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
     if (type === front.execute) return portals.execute(bytes);
+    const names = readBindNames(frame, headerBytes, frame.length);
+    if (isOwnQuestion(names.statement)) {
+      portals.bind(bytes, { ...names, kind: 'setting' });
+      return 'setting';
+    }
     const portal = prepared.bind(bytes);
     portals.bind(bytes, portal);
-    wire.name.bound(portal?.statement ?? prepared.statementOf(bytes));
+    wire.name.bound(names.statement);
     return portal?.kind ?? 'plain';
+  }
+
+  /** Of a Bind: the text, and the parameters. The names of portal and statement may be others in a repetition. */
+  private digestOf(frame: Buffer): string {
+    const { statement } = readBindNames(frame, headerBytes, frame.length);
+    const portalEnd = stringEnd(frame, headerBytes, frame.length);
+    const statementEnd = stringEnd(frame, portalEnd + 1, frame.length);
+    return digestOf(this.texts.get(statement) ?? statement, frame.subarray(statementEnd));
   }
 
   private note(frame: Buffer, type: number): void {
     if (type === front.parse) {
       const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
       this.options.prepared.parse(bytes, this.options.rules());
+      const nameEnd = stringEnd(frame, headerBytes, frame.length);
+      const statement = shortName(frame, headerBytes, nameEnd);
+      if (this.texts.size < textsMax || this.texts.has(statement))
+        this.texts.set(statement, digestOf(frame.subarray(nameEnd)));
     }
     this.replies.note(frame);
   }

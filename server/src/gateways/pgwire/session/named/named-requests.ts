@@ -16,6 +16,7 @@ import { clientFlight, ownFlight } from './flight.ts';
 import { isCommit, isWrapped, NamedBatch } from './named-batch.ts';
 import { NamedTransaction, type Replies } from './named-transaction.ts';
 import type { NamedWire } from './named-wire.ts';
+import { digestOf } from './request-digest.ts';
 import { failBlock } from './own-statements.ts';
 
 export interface NamedRequestsOptions {
@@ -125,8 +126,13 @@ export class NamedRequests {
   }
 
   private wrap(frame: Buffer, replies: Replies): void {
-    this.transaction.wrap(replies, false);
-    this.options.wire.send(frame);
+    const { wire } = this.options;
+    this.transaction.wrap(replies, {
+      extended: false,
+      acts: wire.name.willAct(false),
+      digest: digestOf(frame),
+    });
+    wire.send(frame);
   }
 
   private pass(frame: Buffer): void {

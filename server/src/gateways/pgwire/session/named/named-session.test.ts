@@ -114,12 +114,14 @@ describe('a session with names', () => {
       fromClient(Buffer.concat([query("SELECT set_config('a.b', 'c', false)"), query(acting)]));
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
-      expect(sent.at(-1)?.equals(claimAndCommit({ tag: 'SELECT 1', acts: false, before: 'b' }))).toBe(true);
+      expect(sent.at(-1)?.equals(claimAndCommit({ record: 'SELECT 1', acts: false, before: 'b' }))).toBe(
+        true,
+      );
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('I')]));
       expect(sent.at(-1)?.equals(query(acting))).toBe(true);
       fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
-      expect(sent.at(-1)?.equals(claimAndCommit({ tag: 'SELECT 1', acts: true, before: 'b' }))).toBe(true);
+      expect(sent.at(-1)?.equals(claimAndCommit({ record: 'SELECT 1', acts: true, before: 'b' }))).toBe(true);
     }
   });
 

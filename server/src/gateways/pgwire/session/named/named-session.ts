@@ -172,7 +172,7 @@ export class NamedSession {
   }
 
   private createWire(): NamedWire {
-    const { send, learn, databases, database, generation, service } = this.options;
+    const { send, learn, fail, databases, database, generation, service } = this.options;
     return {
       answers: this.answers,
       name: this.name,
@@ -182,6 +182,7 @@ export class NamedSession {
         if (leadership !== null) learn({ kind: 'request', request: { database, role, name }, leadership });
       },
       used: () => databases.used(database, generation),
+      fail,
       missing: () => databases.forget(database),
     };
   }

@@ -12,7 +12,14 @@ import { frame } from '../../testing/frames.ts';
 import { FlightAnswers } from './flight-answers.ts';
 import type { NameInForce } from './name-in-force.ts';
 import { NamedTransaction } from './named-transaction.ts';
-import { claimAndCommit, claimName, forgetName, rollBackAndForget } from './own-statements.ts';
+import {
+  beginAsking,
+  beginNamed,
+  claimAndCommit,
+  claimName,
+  forgetName,
+  rollBackAndForget,
+} from './own-statements.ts';
 
 interface Fixture {
   readonly transaction: NamedTransaction;
@@ -33,7 +40,11 @@ function start(): Fixture {
     emit: (bytes) => told.push(...inWords(bytes)),
     ready: () => undefined,
   });
-  const name = { acts: false, cleared: () => learnt.push('cleared') } as unknown as NameInForce;
+  const name = {
+    acts: false,
+    hasFailed: false,
+    cleared: () => learnt.push('cleared'),
+  } as unknown as NameInForce;
   const transaction = new NamedTransaction({
     answers,
     name,
@@ -41,6 +52,7 @@ function start(): Fixture {
     learn: ({ kind }) => learnt.push(kind),
     used: () => learnt.push('used'),
     missing: () => learnt.push('missing'),
+    fail: ({ sqlState }) => told.push(`fatal ${sqlState}`),
   });
   const splitter = new FrameSplitter(defaultLimits.frameBytesMax);
   return {
@@ -89,6 +101,7 @@ function failure(code: string, detail = ''): Buffer {
 }
 
 const nothing = (): null => null;
+const plain = { extended: false, acts: true, digest: 'd1' } as const;
 const claimed = row('claimed 61 62');
 const aRow = [frame('T', '\0\0'), frame('D', '\0\0')];
 
@@ -124,7 +137,9 @@ describe('the COMMIT of a block of the client’s own', () => {
   it('that prepares the transaction is refused where the name is taken: nothing is prepared that could be committed', () => {
     const { transaction, sent, told, fromPostgres } = start();
     transaction.claimBefore('prepare');
-    expect(sent[0]?.equals(claimName({ tag: 'PREPARE TRANSACTION', acts: false, before: null }))).toBe(true);
+    expect(sent[0]?.equals(claimName({ record: 'PREPARE TRANSACTION', acts: false, before: null }))).toBe(
+      true,
+    );
     fromPostgres(failure('RQ001', 'PREPARE TRANSACTION'), readyForQuery('E'));
     fromPostgres(commandComplete('ROLLBACK'), readyForQuery('I'));
     fromPostgres(commandComplete('SELECT 1'), readyForQuery('I'));
@@ -151,17 +166,17 @@ describe('a request outside of a block', () => {
 
   it.each(requests)('keeps the words of its success if they are all of it: $what', ({ answer, kept }) => {
     const { transaction, sent, fromPostgres } = start();
-    transaction.wrap(nothing, false);
+    transaction.wrap(nothing, plain);
     fromPostgres(row('named 61 62'), readyForQuery('T'));
     fromPostgres(...answer, readyForQuery('T'));
-    expect(sent.at(-1)?.equals(claimAndCommit({ tag: kept, acts: false, before: null }))).toBe(true);
+    expect(sent.at(-1)?.equals(claimAndCommit({ record: kept, acts: false, before: null }))).toBe(true);
   });
 
   it.each(requests)(
     'whose name another has taken meanwhile is told as done only if nothing of its answer is missing: $what',
     ({ answer, again }) => {
       const { transaction, sent, told, learnt, fromPostgres } = start();
-      transaction.wrap(nothing, false);
+      transaction.wrap(nothing, plain);
       fromPostgres(row('named 61 62'), readyForQuery('T'));
       fromPostgres(...answer, readyForQuery('T'));
       told.length = 0;
@@ -173,4 +188,40 @@ describe('a request outside of a block', () => {
       expect(learnt).toEqual(['named', 'cleared']);
     },
   );
+
+  it('asks nothing about a name that it leaves as it is', () => {
+    const { transaction, sent } = start();
+    transaction.wrap(nothing, { ...plain, acts: false });
+    expect(sent[0]?.equals(beginAsking)).toBe(true);
+    transaction.wrap(nothing, plain);
+    expect(sent[1]?.equals(beginNamed)).toBe(true);
+  });
+
+  it('is recorded with what it was, if another has failed under the name before', () => {
+    const { transaction, sent, told, fromPostgres } = start();
+    transaction.wrap(nothing, { ...plain, digest: 'd0' });
+    fromPostgres(row('named 61 62'), readyForQuery('T'));
+    fromPostgres(failure('22012'), readyForQuery('E'));
+    fromPostgres(commandComplete('ROLLBACK'), readyForQuery('I'));
+    transaction.wrap(nothing, plain);
+    fromPostgres(row('named 61 62'), readyForQuery('T'));
+    fromPostgres(commandComplete('UPDATE 2'), readyForQuery('T'));
+    const claimed = claimAndCommit({ record: 'UPDATE 2\nd1', acts: false, before: null });
+    expect(sent.at(-1)?.equals(claimed)).toBe(true);
+    expect(told).toEqual(['error 22012', 'ready I']);
+  });
+
+  it.each([
+    ['UPDATE 2\nd1', ['notice RQ001', 'UPDATE 2', 'ready I']],
+    ['UPDATE 2\nd2', ['fatal RQ001']],
+    ['UPDATE 2\nblock', ['fatal RQ001']],
+    ['\nd1', ['error RQ001', 'ready I']],
+  ])('is a repetition only of what was recorded with it: %j', (record, expected) => {
+    const { transaction, told, fromPostgres } = start();
+    transaction.wrap((tag) => [commandComplete(tag)], plain);
+    fromPostgres(failure('RQ001', record), readyForQuery('E'));
+    fromPostgres(failure('25P02'), readyForQuery('E'));
+    if (!told.includes('fatal RQ001')) fromPostgres(commandComplete('SELECT 1'), readyForQuery('I'));
+    expect(told).toEqual(expected);
+  });
 });

@@ -19,10 +19,21 @@ import * as errors from '../../errors.ts';
 import { type ClientFlight, clientFlight, ownFlight, type OwnResult } from './flight.ts';
 import type { NamedWire } from './named-wire.ts';
 import * as own from './own-statements.ts';
+import { ofBlock, readRecord, recordOf } from './request-digest.ts';
 import { readRequestRow, type RequestRow } from './request-row.ts';
 
 /** `invalid_schema_name`, `undefined_function`. */
 const missingStates: ReadonlySet<string> = new Set(['3F000', '42883']);
+
+/** A request outside of a block of the client's. */
+export interface Wrapped {
+  /** Of the extended protocol. */
+  readonly extended: boolean;
+  /** It does more than set, show or ask, as far as its first statement tells: what does not leaves the name for the next one, also where that is taken. */
+  readonly acts: boolean;
+  /** Of its first statement, with its parameters. */
+  readonly digest: string;
+}
 
 /** The frames with which PostgreSQL would have answered a request that it was not given, by the tag of its success; null if that cannot be told. */
 export type Replies = (tag: string) => readonly Buffer[] | null;
@@ -34,13 +45,13 @@ export class NamedTransaction {
     this.wire = wire;
   }
 
-  /** To be called before the messages of the request are sent. `extended`: of the extended protocol. */
-  wrap(replies: Replies, extended: boolean): void {
+  /** To be called before the messages of the request are sent. */
+  wrap(replies: Replies, { extended, acts, digest }: Wrapped): void {
     const { answers, send } = this.wire;
     let refused: ErrorFields | null = null;
     let before = '';
     const client = clientFlight('hold', extended, (status) =>
-      this.wrappedAnswered({ client, replies, refused, before, status }),
+      this.wrappedAnswered({ client, replies, acts, digest, refused, before, status }),
     );
     answers.expect(
       ownFlight(({ row, error }) => {
@@ -50,7 +61,7 @@ export class NamedTransaction {
       }),
     );
     answers.expect(client);
-    send(own.beginNamed);
+    send(acts ? own.beginNamed : own.beginAsking);
   }
 
   /** To be called before the messages of a COMMIT or PREPARE TRANSACTION, in a block of the client's own, are sent. */
@@ -73,21 +84,26 @@ export class NamedTransaction {
     );
     answers.expect(client);
     const tag = prepares ? 'PREPARE TRANSACTION' : 'COMMIT';
-    send(own.claimName({ tag, acts: this.wire.name.acts, before: null }));
+    const { acts, hasFailed } = this.wire.name;
+    const record = recordOf(tag, hasFailed ? ofBlock : null);
+    send(own.claimName({ record, acts, before: null }));
   }
 
   private wrappedAnswered(wrapped: {
     readonly client: ClientFlight;
     readonly replies: Replies;
+    readonly acts: boolean;
+    readonly digest: string;
     readonly refused: ErrorFields | null;
     /** The name that was set before it, or none. */
     readonly before: string;
     readonly status: TransactionStatus;
   }): void {
-    const { client, replies, refused, before, status } = wrapped;
-    const { answers } = this.wire;
+    const { client, replies, acts, digest, refused, before, status } = wrapped;
+    const { answers, name } = this.wire;
     if (refused !== null) {
       const again = isRepetition(refused);
+      if (again && this.wasAnother(refused, digest)) return;
       const tell = (): void => {
         if (again) this.tellRepetition(refused, replies);
         else this.tellError(refused);
@@ -95,8 +111,10 @@ export class NamedTransaction {
       };
       if (status === 'I') tell();
       else this.run(again ? own.rollBackAndForget : own.rollBack, tell);
-    } else if (status === 'E') this.run(own.rollBack, () => answers.sayReady('I'));
-    else if (status === 'T') this.commitWrapped(client, before);
+    } else if (status === 'E') {
+      name.hasFailed ||= acts;
+      this.run(own.rollBack, () => answers.sayReady('I'));
+    } else if (status === 'T') this.commitWrapped(client, before, digest);
     else {
       // It has ended the block by itself, which nothing is let through for.
       this.tellSuccess(client);
@@ -104,12 +122,13 @@ export class NamedTransaction {
     }
   }
 
-  private commitWrapped(client: ClientFlight, before: string): void {
-    const { answers } = this.wire;
+  private commitWrapped(client: ClientFlight, before: string, digest: string): void {
+    const { answers, name } = this.wire;
     const { completion, completions, tellsData } = client;
     const tag = completion === null || completions > 1 || tellsData ? null : commandTag(completion);
-    const { acts } = this.wire.name;
-    const claimed = { tag, acts, before: completions <= 1 ? before : null };
+    const { acts } = name;
+    const record = recordOf(tag, name.hasFailed ? digest : null);
+    const claimed = { record, acts, before: completions <= 1 ? before : null };
     this.run(own.claimAndCommit(claimed), ({ row, error, status }) => {
       if (error === null) {
         this.committed(this.noteClaim(row));
@@ -118,6 +137,8 @@ export class NamedTransaction {
         return;
       }
       const again = isRepetition(error);
+      if (again && this.wasAnother(error, digest)) return;
+      name.hasFailed ||= !again;
       const undo = again ? own.rollBackAndForget : own.rollBack;
       if (status === 'I') this.tellFailure(client, error);
       else this.run(undo, () => this.tellFailure(client, error));
@@ -151,10 +172,18 @@ export class NamedTransaction {
     else finish();
   }
 
+  /** The transaction that took the name was another one, behind one that failed: whether this is that one nobody can tell. The session ends, so that nothing of it is done twice, or passed over. */
+  private wasAnother(error: ErrorFields, digest: string): boolean {
+    const recorded = readRecord(error.get('D') ?? '').digest;
+    if (recorded === null || recorded === digest) return false;
+    this.wire.fail(errors.committedAnother);
+    return true;
+  }
+
   private tellRepetition(error: ErrorFields, replies: Replies): void {
     const { answers, name } = this.wire;
     name.cleared();
-    const tag = error.get('D') ?? '';
+    const { tag } = readRecord(error.get('D') ?? '');
     const told = tag === '' ? null : replies(tag);
     if (told === null) {
       answers.say(errorResponse('ERROR', errors.committedBeforeUntold));

@@ -11,10 +11,17 @@ const name = 'barista.request';
 /** Begins a block, and fails with RQ001 if a transaction of the name that is set has been committed; waits for one that is under way. */
 export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_request()'));
 
+/** Begins a block, and looks only whether a name is set: of a request that leaves it as it is. */
+export const beginAsking = flight(
+  run('BEGIN'),
+  run(`SELECT CASE WHEN pg_catalog.length(pg_catalog.current_setting('barista.request_id', true)) OPERATOR(pg_catalog.>) 0
+    THEN pg_barista.describe_request('named', pg_catalog.current_setting('barista.request_id', true)) ELSE 'none' END`),
+);
+
 /** What is known of the transaction whose name is claimed. */
 export interface Claimed {
-  /** How its success will be told; null if that cannot be kept. */
-  readonly tag: string | null;
+  /** What is recorded of it (request-digest.ts); null: nothing. */
+  readonly record: string | null;
   /** It has done more than settings, and takes its name unless it is READ ONLY; else it takes it only if it has an id. */
   readonly acts: boolean;
   /** The name that was set before its only statement, or none: one that this statement has given it takes only if it has an id. Null: not known, or there were more statements. */
@@ -51,10 +58,10 @@ const claimsUnlessGiven = `SELECT CASE
 /** In hexadecimal: of no name. */
 const ofNone = '';
 
-function claim({ tag, acts, before }: Claimed): Buffer {
-  if (acts && before === null) return run(claims, [tag ?? '']);
+function claim({ record, acts, before }: Claimed): Buffer {
+  if (acts && before === null) return run(claims, [record ?? '']);
   const counts = acts && before !== null ? Buffer.from(before).toString('hex') : ofNone;
-  return run(claimsUnlessGiven, [tag ?? '', counts]);
+  return run(claimsUnlessGiven, [record ?? '', counts]);
 }
 
 function run(sql: string, parameters: readonly string[] = []): Buffer {

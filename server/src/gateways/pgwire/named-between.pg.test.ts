@@ -1,0 +1,68 @@
+/** What comes between a name and the statement that takes it, when all of that is repeated. */
+import { describe, expect, it } from 'vitest';
+import * as send from '../../pgwire/frontend-messages.ts';
+import { askState } from './kept/state-question.ts';
+import { ask, keys, q, run } from './testing/helpers.ts';
+import { gateway, insert, pg, recorded, useNamedTransactions } from './testing/named.ts';
+import { connectWire } from './testing/wire-client.ts';
+
+useNamedTransactions();
+
+/** The same in three sessions, one after the other: what each was told of the last request. */
+async function threeTimes(...requests: readonly (readonly Buffer[])[]): Promise<string[]> {
+  const told: string[] = [];
+  for (let times = 0; times < 3; times += 1) {
+    const wire = await connectWire(gateway.connection);
+    await ask(wire, q("SET barista.request_id = 'x'"));
+    let last: string[] = [];
+    for (const request of requests) last = await ask(wire, ...request);
+    told.push(last.find((line) => /^[CE] /.test(line))?.replace('\\0', '') ?? 'ended');
+    wire.close();
+  }
+  return told;
+}
+
+const done = ['C INSERT 0 1', 'C INSERT 0 1', 'C INSERT 0 1'];
+
+describe('a statement that leaves the name as it is', () => {
+  it.each([
+    'SELECT 1',
+    "SELECT 'a', 2",
+    "SELECT pg_barista.request_committed('x')",
+    "SELECT current_setting('work_mem')",
+    "SELECT set_config('work_mem', '1MB', false)",
+  ])('is run, and what comes behind it is done once: %s', async (statement) => {
+    expect(await threeTimes([q(statement)])).toEqual(['C SELECT 1', 'C SELECT 1', 'C SELECT 1']);
+    expect(await threeTimes([q(statement)], [q(insert)])).toEqual(done);
+    expect(await threeTimes([run(statement), send.sync], [run(insert), send.sync])).toEqual(done);
+    expect(await keys(pg)).toHaveLength(1);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+  });
+
+  it('is the question of a follower for what the session has', async () => {
+    const question = askState(['barista.request_id'], 'barista');
+    expect(await threeTimes([question], [q(insert)])).toEqual(done);
+    expect(await keys(pg)).toHaveLength(1);
+  });
+});
+
+describe('a statement that fails before another one takes the name', () => {
+  const failing = "INSERT INTO t VALUES (0 / (SELECT 0), 'x')";
+
+  it('is not told to be done when it is repeated, and nothing is done twice: the session ends', async () => {
+    expect(await threeTimes([q(failing)])).toEqual(Array(3).fill(expect.stringContaining('C=22012')));
+    expect(await threeTimes([q(failing)], [q(insert)])).toEqual(['C INSERT 0 1', 'ended', 'ended']);
+    expect(await threeTimes([q(failing)])).toEqual(Array(3).fill(expect.stringContaining('V=FATAL C=RQ001')));
+    expect(await keys(pg)).toHaveLength(1);
+  });
+
+  it('does not keep the one that took it from being told by itself', async () => {
+    expect(await threeTimes([run(failing), send.sync], [run(insert), send.sync])).toEqual([
+      'C INSERT 0 1',
+      'ended',
+      'ended',
+    ]);
+    expect(await threeTimes([run(insert), send.sync])).toEqual(done);
+    expect(await keys(pg)).toHaveLength(1);
+  });
+});
