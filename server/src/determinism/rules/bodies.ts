@@ -7,6 +7,7 @@ import {
   ownSettings,
   refusedFunctions,
   replaced,
+  rulesOfExtensions,
   toldByOneReplica,
   viewsOfOneReplica,
 } from './functions.ts';
@@ -29,7 +30,7 @@ const builtIn = new RegExp(
 /** Those of extensions stand in any schema. */
 const ofExtensions = new RegExp(
   `(?<![A-Za-z0-9_$])(?<!\\bbarista_fn"?\\s{0,9}\\.\\s{0,9}"?)"?(?:${[...refusedFunctions]
-    .filter(([, { rule }]) => rule === 'other chance')
+    .filter(([, { rule }]) => rulesOfExtensions.has(rule))
     .map(([name]) => name)
     .join('|')}|gen_random_uuid)"?\\s{0,9}\\(`,
   'i',

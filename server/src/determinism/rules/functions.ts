@@ -29,6 +29,8 @@ const chance =
   'array_shuffle array_sample gen_salt gen_random_bytes pgp_sym_encrypt pgp_sym_encrypt_bytea pgp_pub_encrypt pgp_pub_encrypt_bytea uuid_generate_v1 uuid_generate_v1mc uuid_generate_v4 normal_rand';
 const waits = 'pg_sleep pg_sleep_for pg_sleep_until pg_advisory_lock pg_advisory_lock_shared';
 
+const stateOfExtensions = 'state of extensions';
+
 export interface RefusedFunction {
   readonly rule: string;
   readonly hint: string;
@@ -43,6 +45,16 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
     'query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema database_to_xml database_to_xmlschema database_to_xml_and_xmlschema ts_stat',
     'SQL in a string',
     'What it says is not looked into.',
+  ],
+  [
+    'set_limit',
+    stateOfExtensions,
+    'Use SET pg_trgm.similarity_threshold, which a replica keeps when it is restarted.',
+  ],
+  [
+    'isn_weak',
+    stateOfExtensions,
+    'A replica that was restarted has forgotten it. From PostgreSQL 18 on, use SET isn.weak.',
   ],
   [waits, 'waiting functions', 'A statement that waits would stop all others.'],
   [
@@ -87,11 +99,16 @@ export const takesSql: ReadonlySet<string> = new Set(
   'crosstab crosstab2 crosstab3 crosstab4 crosstab_hash connectby ts_rewrite'.split(' '),
 );
 
+/** Rules for functions that extensions have, in whatever schema these are. */
+export const rulesOfExtensions: ReadonlySet<string> = new Set(['other chance', stateOfExtensions]);
+
 /** A name in its parts is not certainly that of a client's function: the functions of extensions stand in any schema. */
 export function mayBeBuiltIn(parts: readonly string[]): boolean {
   const name = parts.at(-1) ?? '';
   const isOfExtension =
-    refusedFunctions.get(name)?.rule === 'other chance' || takesSql.has(name) || name.startsWith('dblink');
+    rulesOfExtensions.has(refusedFunctions.get(name)?.rule ?? '') ||
+    takesSql.has(name) ||
+    name.startsWith('dblink');
   return parts.length === 1 || (parts.length === 2 && (parts[0] === 'pg_catalog' || isOfExtension));
 }
 
