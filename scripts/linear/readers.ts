@@ -302,6 +302,7 @@ export const others: Readonly<Record<string, string>> = {
   'pgwire/frontend-messages.ts':
     'stringEnd shortName query parse bind execute closeStatement closePortal describePortal runsAs copyFail',
   // Statements of our own.
+  'pgwire/own-questions.ts': 'isOwnQuestion',
   'pgwire/own-sql.ts': 'ownSql',
   'pgwire/sql-bytes.ts': 'placeWithin',
   'pgwire/statement-kinds.ts': 'needsAllWords kindOf',

@@ -7,7 +7,7 @@ import { mutate, swapWithPrevious } from './mutate.ts';
 import { ACTIONS } from './trace-command.ts';
 
 /** With wiped logs, copied databases and changes of the members: there is something to alter in each way. */
-const recorded = await recordGroup(32, 'losses');
+const recorded = await recordGroup(36, 'losses');
 const events = recorded.filter((event) => event.layer === 'consensus');
 /** In which every action occurs. */
 const whole = await recordGroup(71, 'losses');
