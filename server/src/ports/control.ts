@@ -50,10 +50,13 @@ export interface DigestObject {
   readonly digest: string;
 }
 
-/** Left out of this comparison: it was altered meanwhile, say. Without a `name` the whole database was. */
 /** The reason of what is in the catalog of this database, and has its rows on other servers. */
 export const storedElsewhere = 'its rows are not stored here';
 
+/** The name of all sequences of a database, where they were left out. */
+export const sequencesName = 'sequences';
+
+/** Left out of this comparison: it was altered meanwhile, say. Without a `name` the whole database was, but for objects that are there; without a `database` either, what all databases share. */
 export interface SkippedObject {
   readonly database: string;
   readonly name: string;

@@ -32,10 +32,11 @@ export interface DigestSnapshot {
   /** What the snapshot of each database shows. */
   readonly views: readonly SnapshotView[];
   /**
-   * Reads everything; takes as long as it takes. Writers go on; whoever truncates or alters a table waits only while that one is read. Once.
+   * Reads everything; what is not read within `msMax` (default: a day) is left out, and so is a database whose catalogs cannot be read. Writers go on; whoever truncates or alters a table waits only while that one is read. Once.
+   * Given up, it ends what PostgreSQL does for it at once.
    * @throws DigestError; Error if PostgreSQL goes away; the signal's reason
    */
-  digest(signal: AbortSignal): Promise<DataDigest>;
+  digest(signal: AbortSignal, msMax?: number): Promise<DataDigest>;
   /** On a primary its snapshots keep VACUUM from removing what the snapshots of standbys still need: best closed when all are done. */
   close(): Promise<void>;
 }

@@ -86,7 +86,7 @@ export function countLeftOut(reports: readonly Reported[]): number {
 }
 
 function placeOf({ database, name }: SkippedObject): string {
-  if (name === '') return `database ${database}`;
+  if (name === '') return database === '' ? 'what all databases share' : `database ${database}`;
   return database === '' ? name : `${name} of ${database}`;
 }
 

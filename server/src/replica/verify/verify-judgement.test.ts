@@ -3,6 +3,7 @@ import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import {
   type DataDigest,
   type DigestObject,
+  sequencesName,
   type SkippedObject,
   storedElsewhere,
 } from '../../ports/control.ts';
@@ -200,6 +201,21 @@ describe('whoever leaves an object out', () => {
     expect(outcomes(judgement)).toEqual(['equal', 'equal', 'equal']);
     expect(judgement.result.advice).toEqual(['Not compared by all: a of app (altered).']);
     expect(outcomes(judged([has(right), has([], { skipped: skipped('') }), has(right)]))[1]).toBe('equal');
+  });
+
+  it('abstains where it has left out what all databases share, or the sequences of a database', () => {
+    const shared: DigestObject = { ...table('pg_authid', 5, 'x'), database: '' };
+    const all = has([...right, shared, sequence('33')]);
+    const skipped = [
+      { database: '', name: '', reason: 'late' },
+      { database: 'app', name: sequencesName, reason: 'late' },
+    ];
+    const judgement = judged([all, has(right, { skipped }), all]);
+    expect(outcomes(judgement)).toEqual(['equal', 'equal', 'equal']);
+    expect(judgement.result.advice).toEqual([
+      'Not compared by all: what all databases share (late), sequences of app (late).',
+    ]);
+    expect(outcomes(judged([all, has(right.slice(1), { skipped }), all]))[1]).toMatch(/^differs/);
   });
 
   it('makes no majority: one against one stays undecided', () => {

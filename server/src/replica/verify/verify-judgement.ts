@@ -7,7 +7,12 @@
  */
 import type { VerifyResult } from '../../api/status.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
-import type { DataDigest, DigestObject, SkippedObject } from '../../ports/control.ts';
+import {
+  type DataDigest,
+  type DigestObject,
+  sequencesName,
+  type SkippedObject,
+} from '../../ports/control.ts';
 import { adviceOn, countLeftOut } from './verify-advice.ts';
 
 export interface Reported {
@@ -152,8 +157,10 @@ class ObjectsOf {
   has(key: string, object: DigestObject): Has | 'abstains' {
     const found = this.objects.get(key);
     if (found !== undefined) return found;
-    const isLeftOut = this.skipped.has(placeOf(object)) || this.skipped.has(placeOf({ ...object, name: '' }));
-    return isLeftOut || (object.kind === 'sequence' && !this.hasSequences) ? 'abstains' : null;
+    const isSequence = object.kind === 'sequence';
+    const places = [object.name, '', ...(isSequence ? [sequencesName] : [])];
+    const isLeftOut = places.some((name) => this.skipped.has(placeOf({ ...object, name })));
+    return isLeftOut || (isSequence && !this.hasSequences) ? 'abstains' : null;
   }
 }
 

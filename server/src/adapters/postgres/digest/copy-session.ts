@@ -12,7 +12,7 @@ import { ownStartupPacket } from '../pg-client.ts';
 import { readingSettings } from '../pinned-settings.ts';
 import { letter, message } from '../replication/messages.ts';
 import { sqlStateError } from '../server-error.ts';
-import { lockTimeoutMs, readingName, type ReadingAddress } from './reading-session.ts';
+import { lockTimeoutMs, readingName, type ReadingAddress, type SessionKey } from './reading-session.ts';
 
 export interface CopiedRows {
   readonly rows: number;
@@ -21,8 +21,8 @@ export interface CopiedRows {
 }
 
 export interface CopySession {
-  /** The process at the other end. */
-  readonly pid: number;
+  /** By which what it does is cancelled. */
+  readonly key: SessionKey;
   /**
    * Runs these statements in one message, and gives what each COPY among them came to. Bytes, for names are in the database's encoding, which this session does not convert. One that fails ends all.
    * @throws Error with `severity` and `code` as `pg` has them if PostgreSQL refuses, and the session can go on; Error if the session has ended
@@ -69,7 +69,7 @@ interface Waiting {
 
 class Session implements CopySession {
   private readonly socket: Socket;
-  private processId = 0;
+  private ownKey: SessionKey = { pid: 0, secret: 0 };
   private waiting: Waiting | null = null;
   private failure: Error | null = null;
   private copied: CopiedRows[] = [];
@@ -91,8 +91,8 @@ class Session implements CopySession {
     this.socket.on('close', () => this.end(new Error('PostgreSQL closed the session')));
   }
 
-  get pid(): number {
-    return this.processId;
+  get key(): SessionKey {
+    return this.ownKey;
   }
 
   send(bytes: Buffer): void {
@@ -177,7 +177,7 @@ class Session implements CopySession {
 
   private handle(type: number, body: Buffer): void {
     if (type === errorResponse) this.failure ??= sqlStateError(body);
-    else if (type === backendKeyData) this.processId = body.readInt32BE(0);
+    else if (type === backendKeyData) this.ownKey = { pid: body.readInt32BE(0), secret: body.readInt32BE(4) };
     else if (type === commandComplete) this.completed(body);
     else if (type === authentication && body.readInt32BE(0) !== 0) {
       throw new Error('PostgreSQL asks the replica itself for a password');

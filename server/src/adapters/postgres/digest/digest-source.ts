@@ -10,7 +10,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import type { DigestObject, SkippedObject, DataDigest } from '../../../ports/control.ts';
+import {
+  type DataDigest,
+  type DigestObject,
+  sequencesName,
+  type SkippedObject,
+} from '../../../ports/control.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import {
   type DigestSnapshot,
@@ -21,9 +26,9 @@ import {
 import { sqlStateOf } from '../database-error.ts';
 import type { ListedDatabase } from '../databases.ts';
 import { isEnterTimeout } from '../pg-client.ts';
-import { HeldSnapshot } from './held-snapshot.ts';
+import { HeldSnapshot, sequencesMs } from './held-snapshot.ts';
 import { nameOf, readDatabase } from './read-database.ts';
-import { lockTimeoutMs, type ReadingAddress } from './reading-session.ts';
+import { lockTimeoutMs, type ReadingAddress, statementMsUsual } from './reading-session.ts';
 
 /** Whoever was told that its commit is chosen needs a moment until it shows. */
 const retakeMs = 1;
@@ -31,18 +36,21 @@ const retakeMs = 1;
 const lookAgainMs = 100;
 /** Of one database, beyond the wait for its lock: a machine may be busy. */
 const enterMsMax = 10_000;
+const dayMs = 86_400_000;
 const mainDatabase = 'postgres';
 
 export interface DigestOptions {
   /** Each needs a session until it is read. Default: 10. */
   readonly databasesMax?: number;
+  /** Of each statement that asks catalogs. Default: 60 s. */
+  readonly statementMs?: number;
 }
 
 export function createDigestSource(
   { socketDir, version }: ReadingAddress,
-  { databasesMax = 10 }: DigestOptions = {},
+  { databasesMax = 10, statementMs = statementMsUsual }: DigestOptions = {},
 ): DigestSource {
-  const address = { socketDir, version };
+  const address = { socketDir, version, statementMs };
   return {
     async prepare() {
       const prepared = new Prepared(
@@ -173,32 +181,36 @@ class Prepared implements PreparedDigest {
           `only ${this.databasesMax} databases are compared at once, drawn anew each time`,
       }));
     const isTemplate = new Map(listed.map((database) => [database.name, database.isTemplate]));
-    // While a template is connected to, no database can be made from it.
+    // While a template is connected to, no database can be made from it. The largest has all the time that is left.
     const order = [...this.held.values()].toSorted(
-      (a, b) => Number(isTemplate.get(b.database)) - Number(isTemplate.get(a.database)),
+      (a, b) => Number(isTemplate.get(b.database)) - Number(isTemplate.get(a.database)) || a.pages - b.pages,
     );
     return {
       views,
-      digest: (signal) => this.digest(order, isTemplate, slot, skipped, signal),
+      digest: (signal, msMax = dayMs) => this.digest({ order, isTemplate, slot, skipped, msMax }, signal),
       close: () => this.close(),
     };
   }
 
   private async digest(
-    order: readonly HeldSnapshot[],
-    isTemplate: ReadonlyMap<string, boolean>,
-    slot: Slot,
-    skippedDatabases: readonly SkippedObject[],
+    { order, isTemplate, slot, skipped: skippedDatabases, msMax }: DigestOrder,
     signal: AbortSignal,
   ): Promise<DataDigest> {
     const objects: DigestObject[] = [];
     const skipped: SkippedObject[] = [...skippedDatabases];
+    const untilMs = performance.now() + msMax;
     for (const snapshot of order) {
       signal.throwIfAborted();
       const withShared = snapshot === this.main;
-      const read = await readDatabase({ address: this.address, snapshot, withShared }, signal);
+      const leftMs = Math.max(1, untilMs - performance.now());
+      // None takes the time of all others; where they come by size, one that needs more than half of the time leaves too little for the next in any case.
+      const share = Math.ceil(snapshot === order.at(-1) ? leftMs : leftMs / 2);
+      const options = { address: this.address, snapshot, withShared, msMax: share };
+      const read = await readDatabase(options, signal);
       objects.push(...read.objects, ...sequencesOf(snapshot));
       skipped.push(...read.skipped);
+      if (snapshot.current.sequences === 'late')
+        skipped.push({ database: snapshot.database, name: sequencesName, reason: lateSequences });
       if (isTemplate.get(snapshot.database)) await snapshot.close();
     }
     return { slot, objects, skipped, hasSequences: this.main.current.isStandby };
@@ -209,8 +221,20 @@ class Prepared implements PreparedDigest {
   }
 }
 
-function sequencesOf({ database, current }: HeldSnapshot): DigestObject[] {
-  return (current.sequences ?? []).map((sequence) => ({
+/** What is read of a snapshot, and in which time. */
+interface DigestOrder {
+  readonly order: readonly HeldSnapshot[];
+  readonly isTemplate: ReadonlyMap<string, boolean>;
+  readonly slot: Slot;
+  readonly skipped: readonly SkippedObject[];
+  readonly msMax: number;
+}
+
+const lateSequences = `they could not be read within ${sequencesMs / 1000} s`;
+
+function sequencesOf({ database, current: { sequences } }: HeldSnapshot): DigestObject[] {
+  if (sequences === null || sequences === 'late') return [];
+  return sequences.map((sequence) => ({
     database,
     kind: 'sequence' as const,
     name: nameOf(sequence),

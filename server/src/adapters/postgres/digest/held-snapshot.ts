@@ -6,6 +6,7 @@
  */
 import type { Client } from 'pg';
 import type { SnapshotView } from '../../../ports/digest.ts';
+import { sqlStateOf } from '../database-error.ts';
 import { listDatabases, type ListedDatabase, lockedDatabases } from '../databases.ts';
 import { endSession, openReadingSession, type ReadingAddress } from './reading-session.ts';
 import { mappedStorageSql } from './relations-sql.ts';
@@ -23,8 +24,8 @@ export interface TakenSnapshot {
   readonly id: string;
   readonly view: SnapshotView;
   readonly isStandby: boolean;
-  /** Null on a primary, whose sequences go on whatever is held back. */
-  readonly sequences: readonly SequencePosition[] | null;
+  /** Null on a primary, whose sequences go on whatever is held back; `late`: they were not told in time. */
+  readonly sequences: readonly SequencePosition[] | 'late' | null;
 }
 
 const takeSql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -36,11 +37,26 @@ const sequencesSql =
     coalesce(pg_catalog.pg_sequence_last_value(c.oid::pg_catalog.regclass)::pg_catalog.text, '') AS value
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND c.relpersistence = 'p'`);
 
+/** Of each statement here: commits wait while some of them run. */
+const heldMs = 1000;
+/** A sequence that somebody drops in an open transaction is locked on standbys, too. */
+export const sequencesMs = 800;
+/** By the time limit, or that for locks. */
+const inTimeOnly: ReadonlySet<string | null> = new Set(['57014', '55P03']);
+
+/** Large databases are best read last; about how large each is, with what is in its catalogs of that. */
+const aboutSql = ownSql(
+  `SELECT pg_catalog.sum(greatest(relpages, 0))::pg_catalog.float8 AS pages FROM pg_catalog.pg_class`,
+);
+
 export class HeldSnapshot {
   readonly database: string;
   readonly databaseBytes: Uint8Array;
   /** Of relations whose files are in no catalog: the files that they had before the snapshot, by oid. */
   readonly mappedStorage: ReadonlyMap<string, string>;
+  /** As far as it is known. */
+  readonly pages: number;
+  private readonly statementMs: number;
   private readonly client: Client;
   private taken: TakenSnapshot | null = null;
 
@@ -49,10 +65,16 @@ export class HeldSnapshot {
     address: ReadingAddress,
     database: Pick<ListedDatabase, 'name' | 'bytes'>,
   ): Promise<HeldSnapshot> {
-    const client = await openReadingSession(address, database.bytes);
+    const statementMs = Math.min(heldMs, address.statementMs ?? heldMs);
+    const client = await openReadingSession({ ...address, statementMs }, database.bytes);
     try {
       const { rows } = await client.query<{ oid: string; storage: string }>(mappedStorageSql);
-      return new HeldSnapshot(database, client, new Map(rows.map(({ oid, storage }) => [oid, storage])));
+      const about = await client.query<{ pages: number }>(aboutSql);
+      return new HeldSnapshot(database, client, {
+        mappedStorage: new Map(rows.map(({ oid, storage }) => [oid, storage])),
+        pages: about.rows[0]!.pages,
+        statementMs,
+      });
     } catch (error) {
       await endSession(client);
       throw error;
@@ -62,12 +84,14 @@ export class HeldSnapshot {
   private constructor(
     { name, bytes }: Pick<ListedDatabase, 'name' | 'bytes'>,
     client: Client,
-    mappedStorage: ReadonlyMap<string, string>,
+    facts: Pick<HeldSnapshot, 'mappedStorage' | 'pages'> & { readonly statementMs: number },
   ) {
     this.database = name;
     this.databaseBytes = bytes;
     this.client = client;
-    this.mappedStorage = mappedStorage;
+    this.mappedStorage = facts.mappedStorage;
+    this.pages = facts.pages;
+    this.statementMs = facts.statementMs;
   }
 
   /** The replay of a standby may have ended the session. */
@@ -88,13 +112,26 @@ export class HeldSnapshot {
     if (this.taken !== null) await this.client.query('ROLLBACK');
     this.taken = null;
     const isStandby = await this.isStandby();
-    const sequences = isStandby ? (await this.client.query<SequencePosition>(sequencesSql)).rows : null;
+    const sequences = isStandby ? await this.sequences() : null;
     const results = (await this.client.query<{ id: string; view: string }>(takeSql)) as unknown as readonly {
       readonly rows: readonly { readonly id: string; readonly view: string }[];
     }[];
     const { id, view } = results[1]!.rows[0]!;
     this.taken = { id, view: parseView(view), isStandby, sequences };
     return this.taken;
+  }
+
+  private async sequences(): Promise<TakenSnapshot['sequences']> {
+    const { client, statementMs } = this;
+    await client.query(limitSql(Math.min(sequencesMs, statementMs)));
+    try {
+      return (await client.query<SequencePosition>(sequencesSql)).rows;
+    } catch (error) {
+      if (inTimeOnly.has(sqlStateOf(error))) return 'late';
+      throw error;
+    } finally {
+      await client.query(limitSql(statementMs)).catch(() => undefined);
+    }
   }
 
   private async isStandby(): Promise<boolean> {
@@ -115,6 +152,10 @@ export class HeldSnapshot {
   close(): Promise<void> {
     return endSession(this.client);
   }
+}
+
+function limitSql(ms: number): string {
+  return `SET statement_timeout = ${ms}`;
 }
 
 /** Such as `100:103:100,102`. */

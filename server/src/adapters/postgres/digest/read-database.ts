@@ -10,9 +10,18 @@ import { type DigestObject, type SkippedObject, storedElsewhere } from '../../..
 import { DigestError } from '../../../ports/digest.ts';
 import { textOf } from '../databases.ts';
 import { sqlStateOf } from '../database-error.ts';
+import { isEnterTimeout } from '../pg-client.ts';
 import { openCopySession, type CopiedRows, type CopySession } from './copy-session.ts';
 import type { HeldSnapshot } from './held-snapshot.ts';
-import { endSession, lockTimeoutMs, openReadingSession, type ReadingAddress } from './reading-session.ts';
+import {
+  cancelStatement,
+  endSession,
+  keyOf,
+  lockTimeoutMs,
+  openReadingSession,
+  type ReadingAddress,
+  statementMsUsual,
+} from './reading-session.ts';
 import {
   elsewhereSql,
   hasDistributedSql,
@@ -20,6 +29,7 @@ import {
   type ElsewhereRow,
   type RelationRow,
 } from './relations-sql.ts';
+import { traitParameters, traitsOf, type TypeRow, typesSql } from './type-traits.ts';
 
 export interface DatabaseDigest {
   readonly objects: readonly DigestObject[];
@@ -31,6 +41,8 @@ export interface ReadDatabaseOptions {
   readonly snapshot: HeldSnapshot;
   /** True in one database: what all of them share is read there. */
   readonly withShared: boolean;
+  /** What is not read by then is left out. */
+  readonly msMax: number;
 }
 
 /** A relation that was read, or could not be, and was not looked at again yet. */
@@ -40,28 +52,37 @@ interface ReadRelation {
   readonly error: Error | null;
 }
 
-/** Each look takes some tens of milliseconds, however many relations it is about. */
+/** Each look takes some tens of milliseconds, however many relations it is about, and longer where a database has many: then looks are rarer. */
 const lookEveryMs = 1000;
+const lookShare = 5;
 const lookAfterRelations = 200;
 const groupRelations = 50;
 const groupPages = 256;
 
-/** @throws DigestError; Error if PostgreSQL goes away; the signal's reason */
+/** Why a database, or what is not read of it yet, is left out: something that a client can bring about. */
+class LeftOut extends Error {
+  override readonly name = 'LeftOut';
+}
+
+/** Without what could not be read in time: then the database is among what was skipped. @throws DigestError; Error if PostgreSQL goes away; the signal's reason */
 export async function readDatabase(
   options: ReadDatabaseOptions,
   signal: AbortSignal,
 ): Promise<DatabaseDigest> {
-  const catalogs = await openReadingSession(options.address, options.snapshot.databaseBytes);
-  const reading = new DatabaseReading(options, catalogs, signal);
+  const over = AbortSignal.any([signal, AbortSignal.timeout(options.msMax)]);
+  const reading = new DatabaseReading(options, over);
   const cancel = (): void => void reading.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
+  over.addEventListener('abort', cancel, { once: true });
   try {
-    return await reading.run();
+    await reading.run();
+    return reading.digest();
   } catch (error) {
     signal.throwIfAborted();
+    if (over.aborted) return reading.digest(`it was not read within ${Math.round(options.msMax / 1000)} s`);
+    if (error instanceof LeftOut) return reading.digest(error.message);
     throw error;
   } finally {
-    signal.removeEventListener('abort', cancel);
+    over.removeEventListener('abort', cancel);
     await reading.close();
   }
 }
@@ -69,39 +90,76 @@ export async function readDatabase(
 class DatabaseReading {
   private readonly options: ReadDatabaseOptions;
   /** Looks at the catalogs, as the snapshot shows them and as they are now. */
-  private readonly catalogs: Client;
+  private catalogs: Client | null = null;
   private readonly signal: AbortSignal;
   private copying: CopySession | null = null;
   private readonly objects: DigestObject[] = [];
   private readonly skipped: SkippedObject[] = [];
   private unsure: ReadRelation[] = [];
 
-  constructor(options: ReadDatabaseOptions, catalogs: Client, signal: AbortSignal) {
+  constructor(options: ReadDatabaseOptions, signal: AbortSignal) {
     this.options = options;
-    this.catalogs = catalogs;
     this.signal = signal;
   }
 
-  async run(): Promise<DatabaseDigest> {
+  async run(): Promise<void> {
+    const { address, snapshot } = this.options;
+    this.signal.throwIfAborted();
+    this.catalogs = await entered(openReadingSession(address, snapshot.databaseBytes));
     let lookedAtMs = performance.now();
+    let lookMs = 0;
     for (const together of inGroups(await this.relations())) {
+      this.signal.throwIfAborted();
       this.unsure.push(...(await this.read(together)));
-      const isDue = performance.now() - lookedAtMs > lookEveryMs || this.unsure.length >= lookAfterRelations;
-      if (!isDue) continue;
+      const sinceMs = performance.now() - lookedAtMs;
+      const isWanted = sinceMs > lookEveryMs || this.unsure.length >= lookAfterRelations;
+      if (!isWanted || sinceMs < lookShare * lookMs) continue;
+      const beganMs = performance.now();
       await this.lookAgain();
       lookedAtMs = performance.now();
+      lookMs = lookedAtMs - beganMs;
     }
     await this.lookAgain();
-    return { objects: this.objects, skipped: this.skipped };
+  }
+
+  /** `leftOut`: why the rest is not there. */
+  digest(leftOut: string | null = null): DatabaseDigest {
+    const { objects, skipped } = this;
+    if (leftOut === null) return { objects, skipped };
+    const { withShared, snapshot } = this.options;
+    const places = withShared ? ['', snapshot.database] : [snapshot.database];
+    const rest = places.map((database) => ({ database, name: '', reason: leftOut }));
+    return { objects, skipped: [...skipped, ...rest] };
+  }
+
+  /** @throws LeftOut; whatever `pg` throws */
+  private async ask<Row extends object>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]> {
+    this.signal.throwIfAborted();
+    try {
+      return (await this.catalogs!.query<Row>(sql, values as unknown[])).rows;
+    } catch (error) {
+      const sqlState = sqlStateOf(error);
+      const { statementMs = statementMsUsual } = this.options.address;
+      if (sqlState === canceled)
+        throw new LeftOut(`its catalogs could not be read within ${statementMs / 1000} s`);
+      if (sqlState === lockNotAvailable) throw new LeftOut('somebody has its catalogs locked');
+      throw error;
+    }
+  }
+
+  /** All of them, or those with these oids, as the session sees them now. */
+  private async described(oids: readonly string[] | null): Promise<readonly RelationRow[]> {
+    const traits = traitsOf(await this.ask<TypeRow>(typesSql));
+    return this.ask<RelationRow>(relationsSql, [oids, ...traitParameters(traits)]);
   }
 
   /** As the snapshot shows them. */
   private async relations(): Promise<readonly RelationRow[]> {
     const { withShared } = this.options;
-    await this.catalogs.query(this.begin());
-    const { rows } = await this.catalogs.query<RelationRow>(relationsSql, [null]);
+    await this.ask(this.begin());
+    const rows = await this.described(null);
     const elsewhere = await this.storedElsewhere();
-    await this.catalogs.query('COMMIT');
+    await this.ask('COMMIT');
     for (const { name } of elsewhere) this.skipped.push(this.skippedElsewhere(name));
     const isElsewhere = new Set(elsewhere.map(({ oid }) => oid));
     const here = rows.filter(({ oid, isShared }) => (withShared || !isShared) && !isElsewhere.has(oid));
@@ -113,8 +171,8 @@ class DatabaseReading {
 
   /** Foreign tables, and the tables that Citus has distributed: reading them would ask other servers, and what these say is nothing of this database. */
   private async storedElsewhere(): Promise<readonly ElsewhereRow[]> {
-    const { rows } = await this.catalogs.query<{ is: boolean }>(hasDistributedSql);
-    return (await this.catalogs.query<ElsewhereRow>(elsewhereSql(rows[0]!.is))).rows;
+    const [row] = await this.ask<{ is: boolean }>(hasDistributedSql);
+    return this.ask<ElsewhereRow>(elsewhereSql(row!.is));
   }
 
   private skippedElsewhere(name: Buffer): SkippedObject {
@@ -132,13 +190,14 @@ class DatabaseReading {
 
   /** Those that cannot be read together are read one by one. */
   private async read(together: readonly RelationRow[]): Promise<readonly ReadRelation[]> {
+    const { address, snapshot } = this.options;
+    this.copying ??= await entered(openCopySession(address, snapshot.databaseBytes));
     const statements = Buffer.concat([
       Buffer.from(this.begin()),
       ...together.flatMap(copyOf),
       Buffer.from('; COMMIT'),
     ]);
     try {
-      this.copying ??= await openCopySession(this.options.address, this.options.snapshot.databaseBytes);
       this.signal.throwIfAborted();
       const copied = await this.copying.copy(statements);
       return together.map((relation, index) => ({ relation, copied: copied[index]!, error: null }));
@@ -159,9 +218,7 @@ class DatabaseReading {
     const { unsure } = this;
     this.unsure = [];
     if (unsure.length === 0) return;
-    const { rows } = await this.catalogs.query<RelationRow>(relationsSql, [
-      unsure.map(({ relation }) => relation.oid),
-    ]);
+    const rows = await this.described(unsure.map(({ relation }) => relation.oid));
     const now = new Map(rows.map((row) => [row.oid, row]));
     const hasFailed = unsure.some(({ error }) => error !== null);
     if (hasFailed && (await this.options.snapshot.isLost()))
@@ -209,23 +266,27 @@ class DatabaseReading {
 
   /** What is under way is ended, so that nothing of it goes on for nobody. Never rejects. */
   async cancel(): Promise<void> {
-    const { copying, options } = this;
-    if (copying === null) return;
-    try {
-      const client = await openReadingSession(options.address, options.snapshot.databaseBytes);
-      await client.query('SELECT pg_catalog.pg_cancel_backend($1::pg_catalog.int4)', [copying.pid]);
-      await endSession(client);
-    } catch {
-      // PostgreSQL is away, and what was under way with it.
-    } finally {
-      // Its process may be stopped.
-      copying.close();
-    }
+    const { copying, catalogs } = this;
+    const keys = [copying === null ? [] : copying.key, catalogs === null ? [] : keyOf(catalogs)].flat();
+    await Promise.all(keys.map((key) => cancelStatement(this.options.address, key)));
+    // A process may be stopped.
+    await this.close();
   }
 
   async close(): Promise<void> {
     this.copying?.close();
-    await endSession(this.catalogs);
+    if (this.catalogs !== null) await endSession(this.catalogs);
+  }
+}
+
+/** @throws LeftOut where the database lets nobody in now; Error if PostgreSQL is away */
+async function entered<T>(session: Promise<T>): Promise<T> {
+  try {
+    return await session;
+  } catch (error) {
+    const sqlState = sqlStateOf(error);
+    const isAway = sqlState === null ? !isEnterTimeout(error) : sqlState.startsWith('57P');
+    throw isAway ? error : new LeftOut((error as Error).message, { cause: error });
   }
 }
 
@@ -250,6 +311,8 @@ function copyOf({ source, format }: RelationRow): readonly Buffer[] {
 }
 
 const lockNotAvailable = '55P03';
+/** By a time limit, where it is not cancelled by us. */
+const canceled = '57014';
 /** What a standby ends a query with that its replay waits for. */
 const standsInTheWay: ReadonlySet<string> = new Set(['40001', '40P01', '57014', '57P01']);
 /** Values that no output function can deal with, rows of more than a gigabyte: a client can make such things. */

@@ -13,6 +13,7 @@
  */
 
 import { ownSql } from '../../../pgwire/own-sql.ts';
+import { hashSql } from './type-traits.ts';
 
 /** A row of the query. */
 export interface RelationRow {
@@ -60,8 +61,6 @@ const fileOf = (relation: string): string =>
 
 const storage = `pg_catalog.concat(${fileOf('c')}, '/', ${fileOf('l')})`;
 const withLongValues = 'LEFT JOIN pg_catalog.pg_class l ON l.oid = c.reltoastrelid';
-const hash = (...parts: readonly string[]): string =>
-  `pg_catalog.hashtextextended(pg_catalog.concat_ws(' ', ${parts.join(', ')}), 0)`;
 const inDatabasesEncoding = (text: string): string =>
   `pg_catalog.convert_to(${text}, pg_catalog.getdatabaseencoding())`;
 
@@ -87,8 +86,8 @@ export const elsewhereSql = (hasDistributed: boolean): string =>
       : ''
   }`);
 
-/** With `$1`: an array of oids, or null for all. */
-export const relationsSql = ownSql(`WITH RECURSIVE relation AS MATERIALIZED (
+/** With `$1`: an array of oids, or null for all; `$2` to `$6`: what is known of types (type-traits.ts). */
+export const relationsSql = ownSql(`WITH relation AS MATERIALIZED (
     SELECT c.oid, n.nspname, c.relname, c.relkind, c.relisshared, c.relfilenode = 0 AS mapped, ${storage} AS storage, pg_catalog.concat_ws(' ', c.xmin, n.xmin) AS version,
       greatest(c.relpages, 0) + greatest(l.relpages, 0) AS pages
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ${withLongValues}
@@ -97,27 +96,9 @@ export const relationsSql = ownSql(`WITH RECURSIVE relation AS MATERIALIZED (
     SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.xmin AS version, a.attgenerated = '' AND NOT (${isChangedInPlace}) AS wanted
     FROM relation JOIN pg_catalog.pg_attribute a ON a.attrelid = relation.oid
     WHERE a.attnum > 0 AND NOT a.attisdropped
-  ), reach (root, type) AS (
-    SELECT DISTINCT atttypid, atttypid FROM field
-    UNION
-    SELECT reach.root, inner_type.type
-    FROM reach JOIN pg_catalog.pg_type t ON t.oid = reach.type CROSS JOIN LATERAL (
-      SELECT t.typbasetype AS type
-      UNION ALL SELECT t.typelem
-      UNION ALL SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
-      UNION ALL SELECT r.rngsubtype FROM pg_catalog.pg_range r WHERE r.rngtypid = t.oid
-      UNION ALL SELECT r.rngtypid FROM pg_catalog.pg_range r WHERE r.rngmultitypid = t.oid) inner_type
-    WHERE inner_type.type <> 0
   ), trait AS MATERIALIZED (
-    SELECT reach.root, pg_catalog.bool_or(t.typtype = 'p') AS is_pseudo, pg_catalog.bool_or(t.typsend::pg_catalog.oid = 0) AS has_text_only,
-      pg_catalog.bool_or(t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace AND (t.typname = 'aclitem' OR t.typname OPERATOR(pg_catalog.~~) 'reg%')) AS has_names,
-      pg_catalog.sum(${hash(
-        't.oid',
-        't.xmin',
-        `(SELECT pg_catalog.sum(${hash('e.oid', 'e.xmin', 'e.enumlabel')}) FROM pg_catalog.pg_enum e WHERE e.enumtypid = t.oid)`,
-        `(SELECT pg_catalog.sum(${hash('a.attnum', 'a.xmin', 'a.atttypid', 'a.attisdropped')}) FROM pg_catalog.pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0)`,
-      )}) AS state
-    FROM reach JOIN pg_catalog.pg_type t ON t.oid = reach.type GROUP BY reach.root
+    SELECT * FROM ROWS FROM (pg_catalog.unnest($2::pg_catalog.oid[]), pg_catalog.unnest($3::pg_catalog.bool[]), pg_catalog.unnest($4::pg_catalog.bool[]), pg_catalog.unnest($5::pg_catalog.bool[]), pg_catalog.unnest($6::pg_catalog.text[]))
+      AS known (root, is_pseudo, has_text_only, has_names, state)
   ), described AS (
     SELECT relation.oid, relation.nspname, relation.relname, relation.relkind, relation.relisshared, relation.mapped, relation.storage, relation.pages,
       pg_catalog.concat(pg_catalog.quote_ident(relation.nspname), '.', pg_catalog.quote_ident(relation.relname)) AS name,
@@ -127,9 +108,9 @@ export const relationsSql = ownSql(`WITH RECURSIVE relation AS MATERIALIZED (
       pg_catalog.string_agg(CASE WHEN trait.has_text_only
         THEN pg_catalog.concat('(SELECT pg_catalog.concat(x.', field.attname, ' IS NULL, pg_catalog.string_agg(pg_catalog.concat_ws('':'', e.grantor, e.grantee, e.privilege_type, e.is_grantable), '','')) FROM pg_catalog.aclexplode(x.', field.attname, ') e)')
         ELSE pg_catalog.concat('x.', pg_catalog.quote_ident(field.attname)) END, ', ' ORDER BY field.attnum) FILTER (WHERE used) AS expressions,
-      ${hash(
+      ${hashSql(
         'relation.version',
-        `pg_catalog.sum(${hash('field.attnum', 'field.version', 'field.attname', 'field.atttypid', 'trait.state')})`,
+        `pg_catalog.sum(${hashSql('field.attnum', 'field.version', 'field.attname', 'field.atttypid', 'trait.state')})`,
       )} AS state
     FROM relation LEFT JOIN field ON field.attrelid = relation.oid LEFT JOIN trait ON trait.root = field.atttypid
       CROSS JOIN LATERAL (SELECT field.wanted AND NOT trait.is_pseudo AS used) u
