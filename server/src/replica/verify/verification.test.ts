@@ -107,6 +107,52 @@ describe('a comparison', () => {
   });
 });
 
+describe('a comparison that is given up', () => {
+  beforeEach(() => {
+    for (const member of group.members) member.hangs = true;
+  });
+  const open = (): readonly number[] => group.members.map(({ openSnapshots }) => openSnapshots);
+
+  it('ends on all replicas when leadership ends, also on the new leader', async () => {
+    const comparing = group.member(r1).verification.compare(false);
+    await group.time.pass(digestMs);
+    expect(open()).toEqual([1, 1, 1]);
+    group.leader = r2;
+    expect(await group.time.until(comparing)).toMatchObject({ ok: false, code: 'unavailable' });
+    await group.time.pass(1500);
+    expect(open()).toEqual([0, 0, 0]);
+  });
+
+  it('ends for a hand-over at once, and on followers when nobody asks for it any more', async () => {
+    const comparing = group.member(r1).verification.compare(false);
+    await group.time.pass(digestMs);
+    group.member(r1).verification.giveUp('leadership is being handed over');
+    expect(await group.time.until(comparing)).toMatchObject({
+      ok: false,
+      code: 'unavailable',
+      message: 'leadership is being handed over',
+    });
+    await group.time.pass(1500);
+    expect(open()).toEqual([0, 1, 1]);
+    await group.time.pass(35_000);
+    expect(open()).toEqual([0, 0, 0]);
+  });
+
+  it('is none while nothing is under way: the next one is made', async () => {
+    for (const member of group.members) member.hangs = false;
+    group.member(r1).verification.giveUp('leadership is being handed over');
+    expect(await group.compare()).toMatchObject({ outcomes: equal });
+  });
+
+  it('by a leader that waits for one that does not come to an end leaves nothing of its own', async () => {
+    group.member(r1).hangs = false;
+    const { outcomes } = await group.compare();
+    expect(outcomes[0]).toBe('noReport: no majority of the voters has reported');
+    await group.time.pass(35_000);
+    expect(open()).toEqual([0, 0, 0]);
+  });
+});
+
 describe('a leader', () => {
   it('that seems to differ is compared twice, and believed to be right if that passes', async () => {
     group.member(r1).data = 'wrong';

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { VerifyResult } from '../../api/status.ts';
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import { pause } from '../../payload/pause.ts';
 import type { WalPosition } from '../../wal/position.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { DataDigest, VerifyQuestion, VerifyReport, VerifyVerdict } from '../../ports/control.ts';
@@ -59,6 +60,11 @@ export type VerifyOutcome =
 const verdictSendings = 3;
 const verdictAgainMs = 1500;
 const namesInReason = 5;
+/** What is not read by then is left out, so that there is a report of the rest. */
+const readingShare = 0.9;
+/** The leader asks once a second. */
+const silenceMs = 30_000;
+const lookMs = 1000;
 
 export class Verification {
   private readonly options: VerificationOptions;
@@ -67,7 +73,10 @@ export class Verification {
   private next = 1;
   /** What was reported last of the database as it is now. */
   private reported: VerifyReport | null = null;
-  private digesting: AbortController | null = null;
+  private digesting: { readonly check: string; readonly over: AbortController } | null = null;
+  private askedAtMs = 0;
+  /** Why the comparison that is under way on the leader was given up. */
+  private why: string | null = null;
   private readonly end = new AbortController();
 
   constructor(options: VerificationOptions) {
@@ -77,13 +86,18 @@ export class Verification {
   /** Another database has taken the place of the one that was compared. */
   databaseReplaced(): void {
     this.reported = null;
-    this.digesting?.abort(new Error('the database was replaced'));
+    this.digesting?.over.abort(new Error('the database was replaced'));
+  }
+
+  /** What is under way on the leader is given up, and so is its own part of it: something else is not to wait for that. */
+  giveUp(reason: string): void {
+    if (this.isBusy) this.why = reason;
   }
 
   stop(): void {
     const reason = new Error('the replica is stopping');
     this.end.abort(reason);
-    this.digesting?.abort(reason);
+    this.digesting?.over.abort(reason);
   }
 
   // ------------------------------------------------------------------------------------------------ on every replica
@@ -116,14 +130,15 @@ export class Verification {
     const { timers, timeoutMs, shownTooEarly } = this.options;
     const over = new AbortController();
     // A newer check makes an older one worthless.
-    this.digesting?.abort(new Error('another comparison has begun'));
-    this.digesting = over;
+    this.digesting?.over.abort(new Error('another comparison has begun'));
+    this.digesting = { check, over };
     const cancel = timers.after(timeoutMs, () =>
       over.abort(new Error(`it took longer than ${timeoutMs} ms`)),
     );
+    void this.endWithAsker(check, over);
     try {
       const [digest, isTooEarly] = await Promise.all([
-        snapshot.digest(over.signal),
+        snapshot.digest(over.signal, readingShare * timeoutMs),
         shownTooEarly(position, snapshot.views),
       ]);
       if (isTooEarly)
@@ -136,6 +151,21 @@ export class Verification {
       over.abort(new Error('it is over'));
       if (this.comparing?.check === check) this.comparing.keepOpen(snapshot);
       else await snapshot.close();
+    }
+  }
+
+  /** Nobody tells a replica that a comparison was given up: its leader leads no more, or asks no more. */
+  private async endWithAsker(check: string, over: AbortController): Promise<void> {
+    const { timers, leadership } = this.options;
+    let asker: ReplicaId | null = null;
+    this.askedAtMs = timers.nowMs();
+    while (!over.signal.aborted) {
+      const { leader } = leadership();
+      asker ??= leader;
+      if (leader !== null && leader !== asker) over.abort(new Error('its leader leads no more'));
+      else if (this.comparing?.check !== check && timers.nowMs() - this.askedAtMs > silenceMs)
+        over.abort(new Error('nobody asks for it any more'));
+      else await pause(timers, lookMs);
     }
   }
 
@@ -160,6 +190,7 @@ export class Verification {
 
   /** A report may have been lost, and a replica without a database does not come to the check. */
   onQuestion(from: ReplicaId, { check }: VerifyQuestion): void {
+    if (this.digesting?.check === check) this.askedAtMs = this.options.timers.nowMs();
     if (this.reported?.check !== check) {
       const why = this.options.whyNoDigest();
       if (why === null) return;
@@ -192,12 +223,13 @@ export class Verification {
     if (!serving) return refuse('notLeader', `${self} is not the leader`);
     if (this.isBusy) return refuse('busy', 'another comparison is under way');
     this.isBusy = true;
+    this.why = null;
     try {
       let found = await this.compareOnce(repair);
       // Its snapshot is taken amid sessions that come and go: what it alone seems to lack is looked at twice. So is a group too busy to take snapshots in time, most of it.
       if (found !== null && (isAtOdds(found.judgement, self) || isUndecided(found.judgement)))
         found = await this.compareOnce(repair);
-      if (found === null) return refuse('unavailable', 'leadership ended during the comparison');
+      if (found === null) return refuse('unavailable', this.why ?? 'leadership ended during the comparison');
       onResult(found.judgement.result);
       this.tellVerdicts(found.check, found.judgement, repair);
       return { ok: true, result: found.judgement.result };
@@ -208,7 +240,7 @@ export class Verification {
     }
   }
 
-  /** Null: leadership has ended. @throws Error if PostgreSQL is away */
+  /** Null: leadership has ended, or it was given up. @throws Error if PostgreSQL is away */
   private async compareOnce(repair: boolean): Promise<{ check: string; judgement: Judgement } | null> {
     const { self, run, transport, timers, timeoutMs, propose, members, leadership } = this.options;
     const check = `${self}.${run}/${this.next++}`;
@@ -219,18 +251,20 @@ export class Verification {
       timers,
       timeoutMs,
       members: () => members().all,
-      serving: () => leadership().serving && !this.end.signal.aborted,
+      serving: () => leadership().serving && !this.end.signal.aborted && this.why === null,
       prepared: await this.source().prepare(),
     });
     this.comparing = comparison;
     try {
-      const slot = await propose(check);
+      const slot = this.why === null ? await propose(check) : null;
       if (slot === null) return null;
       const reports = await comparison.gather(slot);
       if (reports === null) return null;
       return { check, judgement: judge({ slot, reports, voters: members().voters, repair }) };
     } finally {
       this.comparing = null;
+      // Its own part may still be under way.
+      if (this.digesting?.check === check) this.digesting.over.abort(new Error('the comparison is over'));
       await comparison.close();
     }
   }
