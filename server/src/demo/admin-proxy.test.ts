@@ -40,6 +40,7 @@ async function demo(replicas: Readonly<Record<string, Replica>>) {
   const app = express();
   app.use(express.json());
   app.post('/verify', proxy.verify);
+  app.post('/transfer', proxy.transferLeadership);
   app.get('/backup', proxy.backup);
   const server: Server = createServer(app);
   const port = await new Promise<number>((resolve) => {
@@ -53,17 +54,19 @@ async function demo(replicas: Readonly<Record<string, Replica>>) {
       }),
   );
   const asked = (id: string) => fakes.get(id)?.asked ?? [];
-  const verify = async (body: unknown = {}) => {
-    const response = await fetch(`http://127.0.0.1:${port}/verify`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return [response.status, await response.json()] as const;
-  };
+  const ask =
+    (path: string) =>
+    async (body: unknown = {}) => {
+      const response = await fetch(`http://127.0.0.1:${port}/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      return [response.status, await response.json()] as const;
+    };
   const backup = (headers: Record<string, string> = bearer(fakeSecret)) =>
     fetch(`http://127.0.0.1:${port}/backup`, { headers });
-  return { asked, verify, backup };
+  return { asked, verify: ask('verify'), transfer: ask('transfer'), backup };
 }
 
 const done: Reply = (_asked, response) => sendJson(response, 200, { slot: 7, replicas: [] });
@@ -116,19 +119,21 @@ describe('what operators ask of a demo', () => {
     expect(await again()).toEqual([409, { error: { code: 'notLeader', message: 'no', leader: null } }]);
   });
 
-  it('is one thing at a time', async () => {
+  it('is one thing of a kind at a time: a hand-over does not wait for a comparison', async () => {
     let release = (): void => {};
-    const { verify, asked } = await demo({
+    const { verify, transfer, asked } = await demo({
       r1: {
         role: 'leader',
         reply: (request, response) => {
-          release = () => done(request, response);
+          if (request.path !== '/api/verify') done(request, response);
+          else release = () => done(request, response);
         },
       },
     });
     const first = verify();
     await expect.poll(() => asked('r1').length).toBe(1);
     expect(await verify()).toMatchObject([409, { error: { code: 'busy' } }]);
+    expect((await transfer())[0]).toBe(200);
     release();
     expect((await first)[0]).toBe(200);
   });

@@ -2,7 +2,7 @@
  * The demo's part in what operators ask: it knows the secret and where the replicas are, so the page and the command line need neither.
  *
  * Responsible for: choosing the replica to ask, going on to the leader that it names, and passing its answer through. Judges nothing.
- * Invariants: one request for members, a comparison or a hand-over at a time, one backup at a time, and that for who knows the secret; a backup that its reader gives up is given up at its source.
+ * Invariants: of each kind of request one at a time, so that none waits for another kind: a comparison may take half an hour; a backup for who knows the secret; a backup that its reader gives up is given up at its source.
  */
 import { request as httpRequest } from 'node:http';
 import type { RequestHandler, Response } from 'express';
@@ -63,7 +63,6 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
   const headers = bearer(clusterSecret);
   const token = adminToken(clusterSecret);
   const access = createOperatorAccess({ tokens: () => [token] });
-  let busy = false;
   let backingUp = false;
 
   /** Asks the leader, and whoever is named instead. */
@@ -93,16 +92,16 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
     }
     response.status(503).json(refusal('unavailable', 'No leader is known. Try again in a moment.'));
   };
-  const toLeader =
-    (path: string, schema: z.ZodType, timeoutMs: number): RequestHandler =>
-    async (request, response) => {
+  const toLeader = (path: string, schema: z.ZodType, timeoutMs: number): RequestHandler => {
+    let busy = false;
+    return async (request, response) => {
       const body = checkShape(schema, request.body, '(body)');
       if (!body.ok) {
         response.status(400).json(refusal('badRequest', requestText(body.problems)));
         return;
       }
       if (busy) {
-        response.status(409).json(refusal('busy', 'Another change, comparison or hand-over is under way.'));
+        response.status(409).json(refusal('busy', 'Another request of this kind is under way.'));
         return;
       }
       busy = true;
@@ -112,6 +111,7 @@ export function createAdminProxy({ supervisor, clusterSecret }: AdminProxyOption
         busy = false;
       }
     };
+  };
 
   const passBackup: RequestHandler = async (_request, response) => {
     const plan = backupSource(supervisor);

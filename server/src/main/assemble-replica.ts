@@ -388,6 +388,10 @@ export function assembleReplica(
     lagSlotsMax: config.bounds.windowSlotsMax,
     service,
     isChanging: () => membership.isChanging,
+    makeWay: (reason) => {
+      verification.giveUp(`${reason}: compare again`);
+      verifyPoint.abandon();
+    },
     primary: () => payload.primary,
     rest: (isResting) => payload.rest(isResting),
     awaitChosen: (lsn, signal) => payload.awaitChosen(lsn, signal),

@@ -38,7 +38,10 @@ let world: {
 };
 let handOver: HandOver;
 
+/** How far the story was when comparisons were given up. */
+let madeWay: number | null;
 beforeEach(() => {
+  madeWay = null;
   story = [];
   time = new SimulatedTime();
   world = {
@@ -66,6 +69,7 @@ beforeEach(() => {
     voters: () => world.voters,
     commitPoint: () => world.commitPoint as Slot,
     lagSlotsMax: 5,
+    makeWay: () => (madeWay = story.length),
     isChanging: () => world.isChanging,
     service: {
       get servedUnder() {
@@ -141,6 +145,16 @@ describe('a hand-over', () => {
       'tells',
       'r2: handedOver',
     ]);
+  });
+
+  it('gives up a comparison, which may hold back commits, before it lets nobody in, and not before somebody could lead', async () => {
+    await run();
+    expect(story[madeWay!]).toBe('nobody new');
+    madeWay = null;
+    world.answers = {};
+    world.servedUnder = ballot;
+    expect(await run()).toMatchObject({ code: 'noSuccessor' });
+    expect(madeWay).toBeNull();
   });
 
   it('waits for what is under way, and not for longer than it may', async () => {

@@ -42,6 +42,8 @@ export interface HandOverOptions {
   };
   /** A change of the members is being chosen. */
   readonly isChanging: () => boolean;
+  /** A comparison of the data, which may hold back commits, is given up: it would end with the leadership in any case. */
+  readonly makeWay: (reason: string) => void;
   readonly primary: () => PrimaryDatabase | null;
   /** No more of PostgreSQL's WAL is proposed, until it is to be again. */
   readonly rest: (isResting: boolean) => void;
@@ -128,6 +130,7 @@ export class HandOver {
     const { successors } = found;
     const beganMs = timers.nowMs();
     logger.info({ successors, transactionMs }, 'leadership is handed over');
+    this.options.makeWay(stopping);
     service.drain(stopping);
     await Promise.race([service.drained(), pause(timers, transactionMs)]);
     if (service.servedUnder !== ballot) return { code: 'notLeader' };
