@@ -433,6 +433,12 @@ describe('settings that outlive their session', () => {
     );
   });
 
+  it('are looked for no longer than a minute in one database, whatever is defined there', async () => {
+    await findWeakenedCommits(own);
+    const { rows } = await own.query<{ statement_timeout: string }>('SHOW statement_timeout');
+    expect(rows).toEqual([{ statement_timeout: '1min' }]);
+  });
+
   it('are looked for in every database but one whose removal was interrupted', async () => {
     await pg.superuser.query('CREATE DATABASE broken');
     await pg.superuser.query("UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'broken'");

@@ -45,12 +45,15 @@ SELECT what FROM (
 ) AS definition(what, text)
 WHERE text OPERATOR(pg_catalog.~~*) '%synchronous\\_commit%'`);
 
-/** Reading a rule locks what the rule reads. Less than it takes PostgreSQL to look for a deadlock: who holds the lock is not to pay for the look. */
-const lockTimeout = "SET lock_timeout = '500ms'";
+/**
+ * Reading a rule locks what the rule reads. Less than it takes PostgreSQL to look for a deadlock: who holds the lock is not to pay for the look. And clients may define things that take PostgreSQL long to put into words: nothing goes on in it
+ * behind a look that is given up.
+ */
+const limits = "SET lock_timeout = '500ms'; SET statement_timeout = '60s'";
 
 /** For people; empty if there is nothing of the kind in the database of this connection. @throws Error of PostgreSQL */
 export async function findWeakenedCommits(client: Client): Promise<readonly string[]> {
-  await client.query(lockTimeout);
+  await client.query(limits);
   const { rows } = await client.query<{ what: string }>(weakenedCommitsSql);
   return rows.map(({ what }) => what);
 }
