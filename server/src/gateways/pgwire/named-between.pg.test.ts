@@ -1,8 +1,10 @@
 /** What comes between a name and the statement that takes it, when all of that is repeated. */
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { askState } from './kept/state-question.ts';
-import { ask, keys, q, run } from './testing/helpers.ts';
+import { startGateway, type TestGateway } from './testing/gateway.ts';
+import { ask, keys, leaderAt, q, run } from './testing/helpers.ts';
+import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { gateway, insert, pg, recorded, useNamedTransactions } from './testing/named.ts';
 import { connectWire } from './testing/wire-client.ts';
 
@@ -42,6 +44,31 @@ describe('a statement that leaves the name as it is', () => {
   it('is the question of a follower for what the session has', async () => {
     const question = askState(['barista.request_id'], 'barista');
     expect(await threeTimes([question], [q(insert)])).toEqual(done);
+    expect(await keys(pg)).toHaveLength(1);
+  });
+});
+
+describe('a name that is given by parameters, through a follower', () => {
+  let follower: TestGateway;
+  beforeEach(async () => {
+    const service = createMemoryClientService(null);
+    service.setService(leaderAt(gateway.connection.port));
+    follower = await startGateway(pg, { service });
+  });
+  afterEach(() => follower.listener.close());
+
+  it('is known there, too: what is sent at once with the change would be awaited for ever', async () => {
+    const parameters = ['barista.request_id', 'x', 'false'];
+    const given = [
+      send.parse('', 'SELECT set_config($1, $2, $3)'),
+      send.bind({ portal: '', statement: '', parameters }),
+    ];
+    for (let times = 0; times < 3; times += 1) {
+      const wire = await connectWire(follower.connection);
+      await ask(wire, ...given, send.execute(''), send.sync);
+      expect(await ask(wire, run(insert), send.sync)).toContain('C INSERT 0 1\\0');
+      wire.close();
+    }
     expect(await keys(pg)).toHaveLength(1);
   });
 });

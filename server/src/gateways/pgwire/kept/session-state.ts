@@ -112,6 +112,7 @@ export class SessionState {
       case front.functionCall:
         // Any function, by its number.
         this.mayHaveChanged = true;
+        this.onMention(mentionIn(this.textOf(part, chunk)));
         return;
       default:
     }
@@ -233,6 +234,8 @@ export class SessionState {
   }
 
   private sentBind(part: FrameSplitter, chunk: Buffer): void {
+    // The leader takes a word among parameters for a mention, too, and answers by that: both have to know.
+    this.onMention(mentionIn(this.textOf(part, chunk)));
     if (part.first) {
       const { statement, whole } = readBindNames(chunk, part.payload, part.end);
       if (!whole || this.tellingStatements?.has(statement) !== false) this.mayHaveChanged = true;
