@@ -31,6 +31,7 @@ export const failureKinds: Readonly<Record<string, FailureKind>> = {
   InvariantViolation: 'defect',
   JuteError: 'defect',
   LaunchError: 'expected',
+  LeftOut: 'expected',
   LogStoreError: 'expected',
   OperationError: 'defect',
   PaxosInvariantViolation: 'defect',
