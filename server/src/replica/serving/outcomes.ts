@@ -141,13 +141,23 @@ export class Outcomes {
     xid: bigint,
     isSafe: IsSafe,
   ): Promise<TransactionOutcome | null> {
-    const role = this.roleUnder(leadership);
-    if (role === null) return null;
-    const status = await this.options.server.statusOf(xid);
-    if (this.roleUnder(leadership) !== role) return null;
+    const said = await this.saidUnder(leadership, () => this.options.server.statusOf(xid));
+    if (said === null) return null;
+    const { role, answer: status } = said;
     if (status === 'committed') return isSafe(role) ? 'committed' : null;
     // A standby may not have heard of it yet.
     return status === 'aborted' && role === 'leader' ? 'notCommitted' : null;
+  }
+
+  /** What PostgreSQL answers while that leadership goes on; null: it tells nothing of it. */
+  private async saidUnder<Answer>(
+    leadership: Ballot,
+    ask: () => Promise<Answer>,
+  ): Promise<{ readonly role: Role; readonly answer: Answer } | null> {
+    const role = this.roleUnder(leadership);
+    if (role === null) return null;
+    const answer = await ask();
+    return this.roleUnder(leadership) === role ? { role, answer } : null;
   }
 
   /** What this replica's PostgreSQL is while that leadership goes on, as far as is known here; null: it tells nothing of it. */
@@ -198,11 +208,9 @@ export class Outcomes {
     leadership: Ballot,
     isSafe: IsSafe,
   ): Promise<RequestOutcome | null> {
-    const role = this.roleUnder(leadership);
-    if (role === null) return null;
-    const found = await this.options.server.committedRequest(request);
-    if (found === null || this.roleUnder(leadership) !== role) return null;
-    return isSafe(role) ? { code: 'committed', tag: found.tag } : null;
+    const said = await this.saidUnder(leadership, () => this.options.server.committedRequest(request));
+    if (said === null || said.answer === null) return null;
+    return isSafe(said.role) ? { code: 'committed', tag: said.answer.tag } : null;
   }
 
   private hasAllOf(leadership: Ballot, ending: Ending | null): boolean {
