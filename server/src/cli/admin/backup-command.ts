@@ -61,9 +61,12 @@ async function receive(target: AdminTarget, partial: string, progress: ProgressL
     bytes = soFar;
     progress.update(bytes, null);
   });
+  const out = createWriteStream(partial, { mode: 0o600 });
   try {
-    await pipeline(response, counter, createWriteStream(partial, { mode: 0o600 }));
+    await pipeline(response, counter, out);
   } catch (error) {
+    // The file may still be about to be made: it could not be removed yet.
+    if (!out.closed) await new Promise<void>((resolve) => out.once('close', resolve));
     // Node's words for it are "aborted".
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
     throw new CliError(
