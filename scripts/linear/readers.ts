@@ -20,6 +20,7 @@ import { readFirstPacket, startupBytesMax } from '../../server/src/gateways/pgwi
 import * as scram from '../../server/src/gateways/pgwire/login/scram/scram-messages.ts';
 import { readScramSecret } from '../../server/src/gateways/pgwire/login/scram/scram-secret.ts';
 import { ClientInput } from '../../server/src/gateways/pgwire/session/client-input.ts';
+import { kindOfText } from '../../server/src/gateways/pgwire/session/named/asking-text.ts';
 import { messageMentions } from '../../server/src/gateways/pgwire/session/named/name-in-force.ts';
 import { readRequestRow } from '../../server/src/gateways/pgwire/session/named/request-row.ts';
 import { RequestReader } from '../../server/src/gateways/pgwire/session/reading/request-reader.ts';
@@ -175,6 +176,7 @@ export const readers: Readonly<Record<string, Feed>> = {
       return tracker.verdict;
     });
   }),
+  'gateways/pgwire/session/named/asking-text.ts kindOfText': text(kindOfText),
   'gateways/pgwire/session/named/name-in-force.ts messageMentions': (bytes) =>
     void messageMentions(send.query(bytes.toString('latin1'))),
   'gateways/pgwire/session/named/request-row.ts readRequestRow': text((value) =>
@@ -371,6 +373,8 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/named/named-batch.ts': 'NamedBatch',
   'gateways/pgwire/session/named/named-requests.ts': 'NamedRequests',
   'gateways/pgwire/session/named/named-session.ts': 'NamedSession',
+  // Of at most 1,000 characters.
+  'gateways/pgwire/session/named/plain-tokens.ts': 'plainTokens',
   'gateways/pgwire/session/named/request-databases.ts': 'RequestDatabases',
   // Hashes what it is given, or splits a line of 64 characters.
   'gateways/pgwire/session/named/request-digest.ts': 'digestOf recordOf readRecord',

@@ -5,7 +5,7 @@ import { askState } from './kept/state-question.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, keys, leaderAt, q, run } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
-import { gateway, insert, pg, recorded, useNamedTransactions } from './testing/named.ts';
+import { client, gateway, insert, pg, recorded, useNamedTransactions } from './testing/named.ts';
 import { connectWire } from './testing/wire-client.ts';
 
 useNamedTransactions();
@@ -41,6 +41,48 @@ describe('a statement that leaves the name as it is', () => {
     expect(await recorded()).toEqual(['barista x INSERT 0 1']);
   });
 
+  it.each([
+    'SELECT 1 AS x',
+    'SELECT true, NULL, 1.5',
+    '/* ping */ SELECT 1 -- c',
+    "SELECT $$it's$$, E'x'::text",
+    'SELECT 1::int',
+    'SELECT version(), current_user, pg_catalog.now()',
+    'SELECT pg_is_in_recovery(), current_schema(), txid_current_if_assigned()',
+  ])('is the ping of a driver or a pooler: %s', async (statement) => {
+    expect(await threeTimes([q(statement)], [q(insert)])).toEqual(done);
+    expect(await threeTimes([run(statement), send.sync], [run(insert), send.sync])).toEqual(done);
+    expect(await keys(pg)).toHaveLength(1);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+  });
+
+  it.each(['', ';', '-- ping'])('is an empty one, in a block, too: %j', async (statement) => {
+    const read = await threeTimes([q('BEGIN')], [q(statement)], [q('COMMIT')]);
+    expect(read).toEqual(['C COMMIT', 'C COMMIT', 'C COMMIT']);
+    expect(await threeTimes([q(statement)], [run(statement), send.sync], [q(insert)])).toEqual(done);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+  });
+
+  it('is one with parameters', async () => {
+    const ping = [run('SELECT $1::text AS x, $2', '5', 'y'), send.sync];
+    expect(await threeTimes(ping, [q(insert)])).toEqual(done);
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+  });
+
+  it('takes the name where a function of the client’s that writes stands for the built-in one', async () => {
+    await client.query(
+      "CREATE FUNCTION version() RETURNS int LANGUAGE sql AS $$ INSERT INTO t SELECT count(*), 'x' FROM t RETURNING a $$",
+    );
+    const path = q('SET search_path = public, pg_catalog');
+    expect(await threeTimes([path], [q('SELECT version()')])).toEqual([
+      'C SELECT 1',
+      ...Array<unknown>(2).fill(expect.stringContaining('C=RQ001')),
+    ]);
+    expect(await recorded()).toEqual(['barista x']);
+    expect(await keys(pg)).toEqual([0]);
+    await client.query('DROP FUNCTION public.version');
+  });
+
   it('is the question of a follower for what the session has', async () => {
     const question = askState(['barista.request_id'], 'barista');
     expect(await threeTimes([question], [q(insert)])).toEqual(done);
@@ -70,6 +112,34 @@ describe('a name that is given by parameters, through a follower', () => {
       wire.close();
     }
     expect(await keys(pg)).toHaveLength(1);
+  });
+});
+
+describe('a statement that may not be in a block, behind another one', () => {
+  it.each(['VACUUM t', 'CREATE INDEX CONCURRENTLY i ON t (b)', 'CREATE DATABASE d', "ROLLBACK PREPARED 'x'"])(
+    'is refused by PostgreSQL, and the session lives on: %s',
+    async (statement) => {
+      const wire = await connectWire(gateway.connection);
+      await ask(wire, q("SET barista.request_id = 'x'"));
+      const answer = await ask(wire, run(insert), run(statement), send.sync);
+      expect(answer.at(-2)).toContain('V=ERROR C=25001');
+      expect(answer.at(-1)).toBe('Z I');
+      expect(await keys(pg)).toEqual([]);
+      expect(await ask(wire, run(insert), send.sync)).toContain('C INSERT 0 1\\0');
+      expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+      wire.close();
+    },
+  );
+
+  it('is run with it where PostgreSQL allows that', async () => {
+    const wire = await connectWire(gateway.connection);
+    for (const again of [false, true]) {
+      await ask(wire, q("SET barista.request_id = 'x'"));
+      const answer = await ask(wire, run(insert), run('ANALYZE t'), run('REINDEX TABLE t'), send.sync);
+      expect(answer.at(-2)).toContain(again ? 'C=RQ001' : 'C REINDEX');
+    }
+    expect(await keys(pg)).toEqual([1]);
+    wire.close();
   });
 });
 

@@ -8,27 +8,16 @@ import { isOwnQuestion } from '../../../../pgwire/own-questions.ts';
 import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
 import { mentionIn } from '../../codec/mentions.ts';
 import { front } from '../../../../pgwire/message-types.ts';
+import { kindOfText } from './asking-text.ts';
 
 /** What lets a mention have an effect later, without another one. */
 const lasting = /\b(?:create|prepare|do|declare|alter)\b/i;
-/** Texts that only set, show or ask: a transaction that has sent nothing else has done nothing under its name. */
-const settingCharsMax = 1_000;
-const asked = String.raw`(?:(?:(?:pg_catalog\.)?(?:set_config|current_setting)|pg_barista\.request_committed)\s*\([^()]*\)(?:\s+as\s+\w+)?|\d+)`;
-const setting = new RegExp(
-  String.raw`^\s*(?:(?:set|reset|show|begin|start|commit|end|rollback|abort|savepoint|release)\b.*|select\s+${asked}(?:\s*,\s*${asked})*\s*)?$`,
-  'is',
-);
 const statementsMax = 1000;
+/** Of a statement that gives the name and does other things. */
+const givingCharsMax = 1_000;
 
 /** Comments, escapes, quoted names and strings between dollars: where a string ends is not plain to see then. A parameter such as $1 is none of these. */
 const notPlain = /--|\/\*|[\\"]|\$(?!\d)/;
-
-/** True only if nothing in the text does anything else. A text that is not plain counts as one that does. */
-function onlySets(text: string): boolean {
-  if (notPlain.test(text)) return false;
-  const bare = text.replaceAll(/'[^']*'/g, '0').trim();
-  return bare.split(';').every((statement) => setting.test(statement.trim()));
-}
 
 /** Only one statement, as far as can be seen, which gives the name. A word in a string gives nothing, where it is plain what is one. */
 function onlyGives(text: string): boolean {
@@ -61,12 +50,12 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
   const nameEnd = isParse ? stringEnd(frame, headerBytes, frame.length) : headerBytes - 1;
   const sql = type === front.query || isParse ? frame.subarray(nameEnd + 1) : null;
   const sqlEnd = sql === null ? 0 : stringEnd(sql, 0, sql.length);
-  const mayOnlySet = sql !== null && sqlEnd <= settingCharsMax;
-  const bare = mayOnlySet ? sql.toString('latin1', 0, sqlEnd) : '';
+  const isShort = sql !== null && sqlEnd <= givingCharsMax;
+  const bare = isShort ? sql.toString('latin1', 0, sqlEnd) : '';
   return {
     type,
     name,
-    acts: type !== front.bind && !(mayOnlySet && (onlySets(bare) || (name && onlyGives(bare)))),
+    acts: type !== front.bind && !(isShort && (kindOfText(bare) !== 'acts' || (name && onlyGives(bare)))),
     lasts: name && !isParse && lasting.test(text),
     statement: isParse ? shortName(frame, headerBytes, nameEnd) : '',
   };

@@ -211,14 +211,16 @@ export class NamedBatch {
     this.state = this.flight?.failed === true ? 'skipping' : 'none';
   }
 
-  /** The transaction is settled: nothing in the batch may begin or end another one. */
+  /** The transaction is settled: nothing in the batch may begin or end another one. What PostgreSQL runs in no block it refuses by itself in the gateway's (25001), as it would behind a statement without one. */
   private takeSettled(frame: Buffer, type: number): void {
     const { wire, refuse } = this.options;
     if (type === front.bind || type === front.execute) {
       const kind = this.kindOf(frame, type);
-      const isInOne = this.state === 'wrapped' || type === front.execute;
-      const isItself = type === front.execute && this.state === 'committing' && isCommit(kind);
-      if (!(isInOne && isWrapped(kind)) && kind !== 'setting' && !isItself) {
+      const isWrapping = this.state === 'wrapped';
+      const isInOne = isWrapping || type === front.execute;
+      const isItself = type === front.execute && !isWrapping && isCommit(kind);
+      const isOne = (isInOne && isWrapped(kind)) || (isWrapping && kind === 'alone');
+      if (!isOne && kind !== 'setting' && !isItself) {
         refuse();
         return;
       }
