@@ -9,7 +9,7 @@ import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
 import { ReplicaClients } from '../e2e/replica-clients.ts';
 import { startLedger, verdict } from '../workload/ledger.ts';
 import type { RelationPaths } from './damages.ts';
-import { type Case, type Outcome, probe, runCase } from './run-case.ts';
+import { type Case, contentsOf, ofEnds, type Outcome, probe, runCase } from './run-case.ts';
 
 export interface DamageOptions {
   readonly payload: 'wal' | 'statements';
@@ -20,6 +20,7 @@ export interface DamageOptions {
 
 const unseenMs = 25_000;
 const settleMsMax = 240_000;
+const commitsAtOnce = 20;
 const interruptedCode = 130;
 
 /** What is wrong with the group in the end. */
@@ -33,9 +34,15 @@ export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOpt
     const paths = await fill(cluster, doors);
     const [first] = await cluster.settled(settleMsMax);
     await checkpoint(cluster);
-    const expected = await probe(first!.postgres);
+    const probed = await probe(first!.postgres);
+    let commits = 0;
     const ledger = await startLedger(cluster.pgwirePorts, 2, 100);
     for (const one of cases) {
+      const statuses = await cluster.settled(settleMsMax);
+      commits += await commit(doors, cluster.pgwirePorts.indexOf(statuses[0]!.pgwire.port));
+      // Or the start makes the logs of transactions anew.
+      if (ofEnds.test(one.target)) await checkpoint(cluster);
+      const expected = contentsOf(probed, commits);
       const options = { cluster, paths, expected, wholeMsMax, unseenMs, remembersSizes: payload === 'wal' };
       const outcome = await runCase(options, one);
       say(outcome);
@@ -54,11 +61,23 @@ export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOpt
   }
 }
 
+/** Each row is another transaction. Returns how many. */
+async function commit(doors: ReplicaClients, replica: number): Promise<number> {
+  const client = await doors.connect(replica);
+  try {
+    for (let i = 0; i < commitsAtOnce; i += 1) await client.query('INSERT INTO damage_commits VALUES (1)');
+    return commitsAtOnce;
+  } finally {
+    await client.end();
+  }
+}
+
 /** A table with an index, and values that are kept apart, of which each has a file. */
 async function fill(cluster: LocalCluster, doors: ReplicaClients): Promise<RelationPaths> {
   const { pgwire, postgres } = await cluster.leader();
   const client = await doors.connect(cluster.pgwirePorts.indexOf(pgwire.port));
   await client.query('CREATE TABLE damage_case (id int PRIMARY KEY, text text)');
+  await client.query('CREATE TABLE damage_commits (i int)');
   await client.query('ALTER TABLE damage_case ALTER text SET STORAGE EXTERNAL');
   await client.query(
     'INSERT INTO damage_case SELECT i, repeat(md5(i::text), CASE WHEN i % 100 = 0 THEN 200 ELSE 1 END) FROM generate_series(1, 5000) i',

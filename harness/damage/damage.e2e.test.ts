@@ -7,7 +7,7 @@ import type { Case, Outcome } from './run-case.ts';
 const cases: readonly Case[] = [
   { target: 'data/pg_wal/<newest>', action: 'overwrite', role: 'follower', when: 'stopped' },
   { target: 'data/<database>/pg_filenode.map', action: 'delete', role: 'follower', when: 'running' },
-  { target: 'data/global/pg_control', action: 'overwrite', role: 'leader', when: 'stopped' },
+  { target: 'data/pg_xact/<newest>', action: 'overwrite', role: 'leader', when: 'stopped' },
   { target: 'data/<table>', action: 'cut', role: 'follower', when: 'stopped' },
 ];
 

@@ -3,7 +3,7 @@
  *
  * Responsible for: choosing the replica, stopping and starting it, and waiting until it is whole by itself or the time is up. Whether it is whole is asked of its own PostgreSQL, too: what a replica says of itself is not enough.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -46,7 +46,7 @@ export interface Word {
 export interface CaseOptions {
   readonly cluster: LocalCluster;
   readonly paths: RelationPaths;
-  /** What the table of the case holds, as `probe` tells it. */
+  /** What the database holds, as `contents` tells it. */
   readonly expected: string;
   readonly wholeMsMax: number;
   /** So long a damage of a running replica may go unseen before the replica is started again. */
@@ -59,6 +59,8 @@ const settleMsMax = 180_000;
 const lookMs = 250;
 const rememberedMsMax = 60_000;
 const ofRelation = /<(?:table|toast|index)>/;
+/** Whatever has no checksum, and is remembered. */
+export const ofEnds = /pg_xact|pg_multixact/;
 
 export async function runCase(options: CaseOptions, one: Case): Promise<Outcome> {
   const { cluster, paths, unseenMs } = options;
@@ -66,6 +68,7 @@ export async function runCase(options: CaseOptions, one: Case): Promise<Outcome>
   const mark = await logMark(cluster, id);
   const directory = join(cluster.dataDir, id, 'postgres');
   if (options.remembersSizes && ofRelation.test(one.target)) await untilRemembered(directory, paths);
+  if (ofEnds.test(one.target)) await untilWritten(join(directory, 'ends.json'));
   if (one.when === 'stopped') await stopReplica(cluster, id, processPid);
   const isThere = await damage(directory, one, paths);
   const begunAtMs = performance.now();
@@ -106,6 +109,17 @@ async function untilRemembered(directory: string, paths: RelationPaths): Promise
   const isRemembered = async (): Promise<boolean> =>
     (await readFile(join(directory, 'sizes.json'), 'utf8').catch(() => '')).includes(`"${paths.toast}"`);
   while (!(await isRemembered()) && performance.now() < until) await sleep(1_000);
+}
+
+async function untilWritten(path: string): Promise<void> {
+  const begunAtMs = Date.now();
+  const until = performance.now() + rememberedMsMax;
+  const writtenAtMs = (): Promise<number> =>
+    stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => 0,
+    );
+  while ((await writtenAtMs()) < begunAtMs && performance.now() < until) await sleep(500);
 }
 
 async function choose(
@@ -181,8 +195,8 @@ class Watch {
       const word = wordOf(status);
       if (until - performance.now() < wholeMsMax / 2) words.set(JSON.stringify(word), word);
       if (status === null || !whole) continue;
-      wrong = await probe(status.postgres).then(
-        (found) => (found === expected ? '' : `its table holds ${found} instead of ${expected}`),
+      wrong = await contents(status.postgres).then(
+        (found) => (found === expected ? '' : `it holds ${found} instead of ${expected}`),
         (error: Error) => error.message,
       );
       if (wrong === '') return { isWhole: true, code: 'stated', said: this.said, words: [] };
@@ -201,11 +215,32 @@ function wordOf(status: ReplicaStatus | null): Word {
   return { state, message: message?.split('\n', 1)[0] ?? null, recovers: recovery !== null };
 }
 
-/** What the table of the cases holds, read from its pages and by its index, and whether every relation has its file. @throws Error as PostgreSQL tells it */
-export async function probe({ socketDir, port }: ReplicaStatus['postgres']): Promise<string> {
+/** As `expected` is told. Nobody has read the commits before this case: rows that were read tell themselves that they are committed. */
+async function contents(postgres: ReplicaStatus['postgres']): Promise<string> {
+  const probed = await probe(postgres);
+  const client = await connect(postgres);
+  try {
+    const { rows } = await client.query<{ count: string }>('SELECT count(*) FROM damage_commits');
+    return contentsOf(probed, Number(rows[0]!.count));
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+export function contentsOf(probed: string, commits: number): string {
+  return `${probed}, ${commits} commits`;
+}
+
+async function connect({ socketDir, port }: ReplicaStatus['postgres']): Promise<Client> {
   const client = new Client({ host: socketDir, port, user: 'postgres', database: 'barista' });
   client.on('error', () => undefined);
   await client.connect();
+  return client;
+}
+
+/** What the table of the cases holds, read from its pages and by its index, and whether every relation has its file. @throws Error as PostgreSQL tells it */
+export async function probe(postgres: ReplicaStatus['postgres']): Promise<string> {
+  const client = await connect(postgres);
   try {
     const { rows } = await client.query<{ pages: string; missing: string }>(
       `SELECT (SELECT count(*) || '/' || sum(hashtextextended(text, 0)) FROM damage_case) AS pages,

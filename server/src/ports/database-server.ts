@@ -143,7 +143,7 @@ export interface Checkup {
 }
 
 /**
- * What a part of the files that PostgreSQL needs is like. `damaged`: something is missing, empty that never is, or shorter than it was for no reason, unless it was dropped in this moment. `refused`: no session of ours is let in, for a reason of PostgreSQL's own.
+ * What a part of the files that PostgreSQL needs is like. `damaged`: something is missing, empty that never is, shorter than it was for no reason, or not what it was and has to stay, unless it was dropped in this moment. `refused`: no session of ours is let in, for a reason of PostgreSQL's own.
  * `unknown`: this part could not be looked at.
  */
 export type FileFinding =

@@ -43,7 +43,6 @@ import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { StandbyFlushes } from './replication/standby-flushes.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
-import { sizesFile } from './sizes/relation-sizes.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
 import { workMarkOf } from './work-mark.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
@@ -101,7 +100,7 @@ class Server implements PostgresDatabaseServer {
     this.snapshots = new OwnSession(instance);
     const { dataDir, socketDir } = instance;
     const { directory } = options;
-    this.files = new FileLook({ directory, dataDir, socketDir, sizesFile: sizesFile(directory) });
+    this.files = new FileLook({ directory, dataDir, socketDir, hasWal: true });
     instance.watchLog((text) => this.waits.add(text));
   }
 

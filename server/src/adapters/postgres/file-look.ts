@@ -1,8 +1,8 @@
 /**
  * Looks, a part at a time, whether the files that a running PostgreSQL needs are there: it keeps files open and pages in memory, and may serve for long without noticing that what it needs next is gone.
  *
- * Responsible for: the files that each start and each session needs, a new session in one database after the other, and that each relation there has its file, with all that it had; so many relations at a time. What a page
- * holds is not looked at: checksums and `verify` do that.
+ * Responsible for: the files that each start and each session needs, a new session in one database after the other, that each relation there has its file, with all that it had, so many relations at a time; and that the
+ * logs of transactions say what they said. What other pages hold is not looked at: checksums and `verify` do that.
  * Invariants: nothing is changed; a look is bounded, whatever the size of the database. What is not there may have been dropped in this moment: what a look finds counts when the next one finds it, too, and looks at the same part.
  */
 import { join } from 'node:path';
@@ -14,15 +14,17 @@ import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import { type ListedDatabase, listDatabases } from './databases.ts';
 import { connectPg } from './pg-client.ts';
-import { RelationSizes, type SizeBounds } from './sizes/relation-sizes.ts';
+import { rememberedNames } from './remembered/remembered-file.ts';
+import { RelationSizes, type SizeBounds } from './remembered/relation-sizes.ts';
+import { TransactionEnds } from './remembered/transaction-ends.ts';
 import { failureOf } from './start-failure.ts';
 
 export interface LookedAt {
   readonly directory: string;
   readonly dataDir: string;
   readonly socketDir: string;
-  /** Where the sizes of files outlast a restart. Default: no sizes are remembered, for nobody has the WAL that would explain them. */
-  readonly sizesFile?: string;
+  /** Whether its WAL, which explains what becomes shorter, is in its directory as it was written: then the sizes of files are remembered. */
+  readonly hasWal: boolean;
   /** Of one statement of a look, if not the usual. */
   readonly statementMs?: number;
 }
@@ -71,10 +73,13 @@ export class FileLook {
   private databases: Pick<ListedDatabase, 'name' | 'bytes'>[] = [];
   private above = '0';
   private readonly sizes: RelationSizes | null;
+  private readonly ends: TransactionEnds;
 
   constructor(place: LookedAt) {
     this.place = place;
-    this.sizes = place.sizesFile === undefined ? null : new RelationSizes(place.dataDir, place.sizesFile);
+    const { directory, dataDir, hasWal } = place;
+    this.sizes = hasWal ? new RelationSizes(dataDir, join(directory, rememberedNames.sizes)) : null;
+    this.ends = new TransactionEnds(dataDir, join(directory, rememberedNames.ends));
   }
 
   /** Another PostgreSQL is looked at. */
@@ -82,11 +87,13 @@ export class FileLook {
     this.databases = [];
     this.above = '0';
     this.sizes?.restart();
+    this.ends.restart();
   }
 
   /** Nothing more is written of the PostgreSQL before `restart`. */
   async settled(): Promise<void> {
     await this.sizes?.settled();
+    await this.ends.settled();
   }
 
   async look(): Promise<FileFinding> {
@@ -152,6 +159,8 @@ export class FileLook {
   }
 
   private async part(client: Client): Promise<FileFinding> {
+    const ends = await this.ends.look(client);
+    if (ends.code !== 'whole') return ends;
     const bounds = (await this.sizes?.bounds(client)) ?? null;
     if (this.databases.length === 0) {
       const listed = await listDatabases(client);

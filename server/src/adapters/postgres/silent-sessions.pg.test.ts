@@ -123,7 +123,13 @@ it('a cancel ends, and the next one is made', async () => {
 
 it('a look at files ends, and the next one looks', async () => {
   const { dataDir, socketDir } = fixture.server.instance;
-  const look = new FileLook({ directory: dirname(dataDir), dataDir, socketDir, statementMs: 300 });
+  const look = new FileLook({
+    directory: dirname(dataDir),
+    dataDir,
+    socketDir,
+    hasWal: false,
+    statementMs: 300,
+  });
   stopAt(/pg_database/);
   expect(await look.look()).toEqual<FileFinding>({ code: 'unknown' });
   expect(await look.look()).toEqual<FileFinding>({ code: 'whole' });

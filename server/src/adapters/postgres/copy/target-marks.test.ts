@@ -7,7 +7,7 @@ import type { ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import { positionNone } from '../../../wal/position.ts';
 import type { DirectoryRole } from '../../../ports/database-directory.ts';
 import { readDirectoryState, writeDirectoryState } from '../directory-state.ts';
-import { sizesFile } from '../sizes/relation-sizes.ts';
+import { rememberedNames } from '../remembered/remembered-file.ts';
 import type { ControlFacts } from './control-file.ts';
 import { readBasis } from './copy-basis.ts';
 import { lookAt, markCopying, markStandby, type MarkOptions } from './target-marks.ts';
@@ -76,11 +76,12 @@ describe('a directory that is copied into', () => {
     expect(await readFile(join(directory, 'cluster'), 'utf8')).toBe('c1\n');
   });
 
-  it('has no sizes of the files that were there before', async () => {
+  it('remembers nothing of the files that were there before', async () => {
     await make(standby);
-    await writeFile(sizesFile(directory), '{}');
+    const paths = Object.values(rememberedNames).map((name) => join(directory, name));
+    for (const path of paths) await writeFile(path, '{}');
     await mark();
-    await expect(readFile(sizesFile(directory))).rejects.toMatchObject({ code: 'ENOENT' });
+    for (const path of paths) await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('is made if it is not there', async () => {

@@ -22,7 +22,7 @@ import type { SourceKind } from './backup-session.ts';
 import { type ControlFacts, ControlFileError, readControlFacts } from './control-file.ts';
 import { type CopyBasis, readBasis, removeBasis, writeBasis } from './copy-basis.ts';
 import type { CopyOwner } from './copy-source.ts';
-import { sizesFile } from '../sizes/relation-sizes.ts';
+import { rememberedNames } from '../remembered/remembered-file.ts';
 import { controlFile } from './file-class.ts';
 
 export interface Before {
@@ -88,7 +88,7 @@ export async function markCopying(options: MarkOptions): Promise<boolean> {
   await writeDurably(join(directory, 'cluster'), `${owner.cluster}\n`);
   await writeBasis(directory, { byPosition, system });
   // What the files of the database before had says nothing of those that come.
-  await rm(sizesFile(directory), { force: true });
+  for (const name of Object.values(rememberedNames)) await rm(join(directory, name), { force: true });
   const { position = positionNone, configuration = null } = before.state ?? {};
   await writeDirectoryState(directory, { role: { kind: 'copying', from }, position, configuration });
   await syncPath(dirname(directory));

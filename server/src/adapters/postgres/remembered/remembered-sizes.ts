@@ -9,6 +9,7 @@
  */
 import { z } from 'zod';
 import type { Lsn } from '../../../wal/lsn.ts';
+import { jsonOf } from './remembered-file.ts';
 
 /** `at`: what is truncated by WAL below is truncated. `redo`: where a recovery would begin now, or later. */
 export interface WalBounds {
@@ -134,13 +135,5 @@ export class RememberedSizes {
       sizes.seen.add(database);
     }
     return sizes;
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }

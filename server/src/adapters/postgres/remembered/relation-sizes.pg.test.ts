@@ -10,7 +10,6 @@ import type { PostgresInstance } from '../instance/postgres-instance.ts';
 import { chooseLaunchUser } from '../launch-user.ts';
 import { handOver } from '../owners.ts';
 import { connectAlone, makeData, openTestInstance } from '../testing/test-instance.ts';
-import { sizesFile } from './relation-sizes.ts';
 
 let root: string;
 let count = 0;
@@ -33,7 +32,7 @@ async function start(directory: string, changes: Readonly<Record<string, string>
   const instance = await openTestInstance(directory, { settings: { ...settings, ...changes } });
   await instance.start({ kind: 'primary' });
   const { dataDir, socketDir } = instance;
-  const look = new FileLook({ directory, dataDir, socketDir, sizesFile: sizesFile(directory) });
+  const look = new FileLook({ directory, dataDir, socketDir, hasWal: true });
   return { directory, instance, look, client: await connectAlone(instance) };
 }
 
@@ -261,7 +260,7 @@ it('looks beside work that truncates, drops and rewrites all the time find nothi
   const connectionInfo = `host=${primary.instance.socketDir} port=${primary.instance.port} user=postgres`;
   await standby.start({ kind: 'standby', connectionInfo });
   const { dataDir, socketDir } = standby;
-  const atStandby = new FileLook({ directory, dataDir, socketDir, sizesFile: sizesFile(directory) });
+  const atStandby = new FileLook({ directory, dataDir, socketDir, hasWal: true });
 
   const until = performance.now() + busyMs;
   const found = new Set<string>();

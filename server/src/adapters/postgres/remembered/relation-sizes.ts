@@ -6,7 +6,6 @@
  * PostgreSQL writes the record of a truncation, flushes it, truncates the file, and holds an AccessExclusiveLock from before to after. So a truncation is in the WAL behind a position that was read before the size, unless the relation was
  * locked in between. A standby is at the position that it has replayed. A file is also truncated when it is removed; then pg_class tells so.
  *
- * Invariants: the file is only believed of the same database on a machine that was not started again since, for what a disk loses with the power no WAL tells; a copy removes it before it changes anything.
  */
 import { join } from 'node:path';
 import type { Client } from 'pg';
@@ -14,8 +13,9 @@ import type { FileFinding } from '../../../ports/database-server.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import { parseLsn, type Lsn } from '../../../wal/lsn.ts';
 import type { MainFork } from '../../../wal/record/shortenings.ts';
-import { exactStat, readFile, rename, rm, stat, writeFile } from '../account-files.ts';
+import { stat } from '../account-files.ts';
 import { pageBytes, segmentPages } from '../copy/page.ts';
+import { RememberedFile } from './remembered-file.ts';
 import { RememberedSizes, type FileSize, type Shorter, type WalBounds } from './remembered-sizes.ts';
 import { readShortenings } from './wal-shortenings.ts';
 
@@ -53,24 +53,17 @@ const againSql =
   ownSql(`SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_flush_lsn() END::pg_catalog.text AS at,
     ARRAY(SELECT pg_catalog.pg_relation_filepath(c.oid) FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::pg_catalog.text[]::pg_catalog.oid[])) AS paths`);
 
-/** Beside `data`. */
-export function sizesFile(directory: string): string {
-  return join(directory, 'sizes.json');
-}
-
 export class RelationSizes {
   private readonly dataDir: string;
-  private readonly file: string;
+  private readonly file: RememberedFile;
   /** Of the PostgreSQL that runs; null: it has not been asked yet. */
   private sizes: RememberedSizes | null = null;
   private lost: { readonly oid: string; readonly path: string; readonly reason: string } | null = null;
   private unread = 0;
-  private writing: Promise<void> = Promise.resolve();
-  private written: { readonly text: string; readonly atMs: number } | null = null;
 
-  constructor(dataDir: string, file: string) {
+  constructor(dataDir: string, path: string) {
     this.dataDir = dataDir;
-    this.file = file;
+    this.file = new RememberedFile({ dataDir, path, bytesMax: fileBytesMax });
   }
 
   /** Another PostgreSQL is looked at, perhaps with another database. */
@@ -78,12 +71,12 @@ export class RelationSizes {
     this.sizes = null;
     this.lost = null;
     this.unread = 0;
-    this.written = null;
+    this.file.restart();
   }
 
   /** Nothing more is written of what was before `restart`. */
   settled(): Promise<void> {
-    return this.writing;
+    return this.file.settled();
   }
 
   /** To be read before the sizes. Null: there are none to be had now. */
@@ -118,7 +111,7 @@ export class RelationSizes {
   async endRound({ database }: SizeBounds): Promise<void> {
     const { sizes } = this;
     sizes?.endRound(database);
-    if (sizes !== null) await this.save(sizes);
+    if (sizes !== null) await this.file.save((of) => sizes.encode(of), sizes.files * saveMsPerFile);
   }
 
   /** `files`: those of a part of the relations, listed after `bounds`. `unknown`: they are to be looked at again. */
@@ -176,45 +169,9 @@ export class RelationSizes {
     if (this.sizes !== null) return;
     const sizes = new RememberedSizes(filesMax);
     this.sizes = sizes;
-    const name = await nameOf(this.dataDir);
-    if (name === null) return;
-    const text = await readBounded(this.file).catch(() => '');
-    if (this.sizes === sizes) this.sizes = RememberedSizes.decode(text, { of: name, at, filesMax });
-  }
-
-  private async save(sizes: RememberedSizes): Promise<void> {
-    const nowMs = performance.now();
-    if (this.written !== null && nowMs - this.written.atMs < sizes.files * saveMsPerFile) return;
-    const name = await nameOf(this.dataDir);
-    if (name === null || this.sizes !== sizes) return;
-    const text = sizes.encode(name);
-    const isNew = text !== this.written?.text;
-    this.written = { text, atMs: nowMs };
-    if (isNew) this.writing = replace(this.file, text).catch(() => undefined);
-    await this.writing;
-  }
-}
-
-/** PostgreSQL's account can put anything there. */
-async function readBounded(path: string): Promise<string> {
-  return (await stat(path)).size > fileBytesMax ? '' : readFile(path, 'utf8');
-}
-
-/** Not synced: after a power loss it is not believed anyway. */
-async function replace(path: string, text: string): Promise<void> {
-  await rm(`${path}.new`, { force: true });
-  await writeFile(`${path}.new`, text, { flag: 'wx' });
-  await rename(`${path}.new`, path);
-}
-
-/** Tells a database from every other, and from itself before the machine was started: PostgreSQL writes pg_control in place, and a copy makes it anew. Null: the system does not tell. */
-async function nameOf(dataDir: string): Promise<string | null> {
-  try {
-    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
-    const { ino, birthtimeNs } = await exactStat(join(dataDir, 'global', 'pg_control'));
-    return `${boot.trim()} ${ino} ${birthtimeNs}`;
-  } catch {
-    return null;
+    const found = await this.file.read().catch(() => null);
+    if (found !== null && this.sizes === sizes)
+      this.sizes = RememberedSizes.decode(found.text, { of: found.of, at, filesMax });
   }
 }
 
