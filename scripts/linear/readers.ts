@@ -377,8 +377,12 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/named/plain-tokens.ts': 'plainTokens',
   'gateways/pgwire/session/named/request-databases.ts': 'RequestDatabases',
   // Hashes what it is given, or splits a line of 64 characters.
-  'gateways/pgwire/session/named/request-digest.ts': 'digestOf recordOf readRecord',
+  'gateways/pgwire/session/named/request-digest.ts': 'digestOf recordOf readRecord isSame',
+  'gateways/pgwire/session/named/attempt.ts': 'Attempt',
+  'gateways/pgwire/session/named/given-names.ts': 'GivenNames',
+  'gateways/pgwire/session/open-portals.ts': 'OpenPortals',
   'gateways/pgwire/session/outbox.ts': 'Outbox',
+  'gateways/pgwire/session/prepared-kinds.ts': 'PreparedKinds',
   'gateways/pgwire/session/reading/read-answers.ts': 'ReadAnswers',
   'gateways/pgwire/session/reading/read-mode-refusal.ts': 'readModeRefusal',
   'gateways/pgwire/session/server-lives.ts': 'serverLives',

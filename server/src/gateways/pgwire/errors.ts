@@ -255,8 +255,8 @@ export const committedBeforeUntold: GatewayError = {
 export const committedAnother: GatewayError = {
   ...committedBefore,
   message:
-    'terminating connection: another statement was committed under this request_id, behind one that failed',
-  detail: 'Nothing was done again. What was committed is not what was sent now.',
+    'terminating connection: a transaction was committed under this request_id behind one that failed, and it is not certain to be this one',
+  detail: 'Nothing was done again.',
   hint: 'Repeat what took the name, word by word, as the first thing under it; or ask pg_barista.request_committed, and take it for done.',
 };
 

@@ -163,3 +163,50 @@ describe('a statement that fails before another one takes the name', () => {
     expect(await keys(pg)).toHaveLength(1);
   });
 });
+
+describe('a COMMIT whose name PostgreSQL has refused to give to another statement', () => {
+  const attempts: [string, Buffer[], Buffer[], Buffer[]][] = [
+    [
+      'that of a statement',
+      [send.parse('c', 'COMMIT'), send.sync],
+      [send.parse('c', insert), send.sync],
+      [send.bind({ portal: '', statement: 'c' }), send.execute(''), send.sync],
+    ],
+    [
+      'that of a statement, behind an error',
+      [send.parse('c', 'COMMIT'), send.sync],
+      [run('SELECT 1 / 0'), send.closeStatement('c'), send.parse('c', insert), send.sync],
+      [send.bind({ portal: '', statement: 'c' }), send.execute(''), send.sync],
+    ],
+    [
+      'that of a portal',
+      [send.parse('c', 'COMMIT'), send.bind({ portal: 'p', statement: 'c' }), send.sync],
+      [send.parse('', insert), send.bind({ portal: 'p', statement: '' }), send.sync],
+      [send.execute('p'), send.sync],
+    ],
+  ];
+  it.each(attempts)('is recorded: %s', async (_, given, refused, committing) => {
+    const wire = await connectWire(gateway.connection);
+    await ask(wire, q('BEGIN'));
+    await ask(wire, q(insert));
+    await ask(wire, ...given);
+    await ask(wire, q("SET barista.request_id = 'x'"));
+    await ask(wire, q('SAVEPOINT s'));
+    expect((await ask(wire, ...refused)).at(-1)).toBe('Z E');
+    await ask(wire, q('ROLLBACK TO s'));
+    expect(await ask(wire, ...committing)).toContain('C COMMIT\\0');
+    expect(await recorded()).toEqual(['barista x COMMIT']);
+    wire.close();
+  });
+
+  it('that of a statement that gives the name, which takes effect', async () => {
+    const wire = await connectWire(gateway.connection);
+    await ask(wire, send.parse('n', "SET barista.request_id = 'x'"), send.sync);
+    await ask(wire, q('DELETE FROM t'));
+    await ask(wire, send.parse('n', insert), send.sync);
+    await ask(wire, send.bind({ portal: '', statement: 'n' }), send.execute(''), send.sync);
+    await ask(wire, q(insert));
+    expect(await recorded()).toEqual(['barista x INSERT 0 1']);
+    wire.close();
+  });
+});

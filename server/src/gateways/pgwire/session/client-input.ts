@@ -16,6 +16,8 @@ export class ClientInput {
   boundary = 0;
   /** How many ReadyForQuery messages come before that message's own, counted from the beginning of the session. */
   position = 0;
+  /** Before that message the last thing was a BEGIN, and its answer. */
+  hasJustBegun = false;
   /** That chunk completes a mention of `barista.request_id` in a message that began in an earlier one. */
   mentionsBeforeBoundary = false;
 
@@ -52,6 +54,7 @@ export class ClientInput {
       if (splitter.first && this.boundary === chunk.length && !isOfCopy(splitter.type)) {
         this.boundary = splitter.start;
         this.position = tracker.owed.position;
+        this.hasJustBegun = tracker.hasJustBegun;
       }
       tracker.sent(splitter, chunk);
       if (!hasText(splitter.type)) continue;

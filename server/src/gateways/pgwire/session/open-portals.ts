@@ -35,6 +35,15 @@ export class OpenPortals {
     return end === to ? 'unclear' : this.names.kindOf(shortName(bytes, from, end));
   }
 
+  kindOf(portal: string): StatementKind {
+    return this.names.kindOf(portal);
+  }
+
+  /** It stands for a statement of this kind. */
+  give(portal: string, kind: StatementKind): void {
+    this.names.give(portal, kind);
+  }
+
   sync(): void {
     this.names.sync();
   }

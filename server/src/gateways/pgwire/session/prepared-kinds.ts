@@ -55,6 +55,15 @@ export class PreparedKinds {
     return { ...names, kind: names.whole ? this.names.kindOf(names.statement) : 'unclear' };
   }
 
+  kindOf(statement: string): StatementKind {
+    return this.names.kindOf(statement);
+  }
+
+  /** It stands for a statement of this kind. */
+  give(statement: string, kind: StatementKind): void {
+    this.names.give(statement, kind);
+  }
+
   sync(): void {
     this.names.sync();
   }

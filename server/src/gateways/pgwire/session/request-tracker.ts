@@ -6,6 +6,7 @@
  * Invariant: what it says of outcomes (`verdict`) is never more than what holds whatever PostgreSQL made of the messages.
  */
 import { commitText } from '../codec/commit-text.ts';
+import { kindOfStatement } from '../codec/single-statement.ts';
 import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { front, type TransactionStatus } from '../../../pgwire/message-types.ts';
 import type { StatementKind } from '../../../pgwire/statement-kinds.ts';
@@ -53,6 +54,8 @@ export class RequestTracker {
   /** The only message that is being answered is this Query. */
   private lone: TextView | null = null;
   private followedLone = false;
+  /** The request that was answered last was one BEGIN, which has opened a block. */
+  private begun = false;
   /** An error has been said since the client was last owed nothing. */
   private saidError = false;
   /** Of a Query message that comes in pieces. */
@@ -102,6 +105,16 @@ export class RequestTracker {
   /** The client is owed the answer to one Query, and that is exactly a COMMIT. */
   get isLoneCommit(): boolean {
     return commitText.test(this.loneText ?? '');
+  }
+
+  /** A block is open in which nothing has been sent but the BEGIN. */
+  get hasJustBegun(): boolean {
+    return this.begun && !this.outstanding;
+  }
+
+  private get isLoneBegin(): boolean {
+    const { lone } = this;
+    return lone !== null && kindOfStatement(lone.chunk, lone.from, lone.to - 1, this.rules) === 'begin';
   }
 
   /** A part of a message of the client, on its way to PostgreSQL. */
@@ -161,6 +174,7 @@ export class RequestTracker {
 
   /** The client has been told ReadyForQuery so many times, the last time with this status. */
   told(times: number, status: TransactionStatus): void {
+    this.begun = this.status === 'I' && status === 'T' && times === 1 && this.isLoneBegin;
     this.owed.told(times);
     this.status = status;
     if (this.outstanding) return;

@@ -225,8 +225,8 @@ export class Session implements Gated {
         this.forward(chunk);
       } else {
         if (this.input.mentionsBeforeBoundary) names.mentionedUnseen();
-        const { boundary, position } = this.input;
-        names.fromClient(chunk, { boundary, position, mentions: mention?.request === true });
+        const { boundary, position, hasJustBegun } = this.input;
+        names.fromClient(chunk, { boundary, position, hasJustBegun, mentions: mention?.request === true });
       }
     } catch (error) {
       const known = error instanceof ProtocolViolation;
@@ -260,6 +260,7 @@ export class Session implements Gated {
       databases: requestDatabases,
       database: databaseOf(startup),
       generation: gate.generation,
+      reported: this.parameters,
       untold: () => this.outbox.readiesWaiting,
       send: (bytes) => this.forward(bytes),
       emit: (bytes, told) => this.emit(bytes, told),

@@ -185,6 +185,12 @@ export class FlightAnswers implements AnswerVisitor {
       case back.commandComplete:
         this.clientCompletion(flight, part, chunk);
         return;
+      case back.parseComplete:
+        if (part.last) flight.parsed += 1;
+        break;
+      case back.bindComplete:
+        if (part.last) flight.bound += 1;
+        break;
       case back.copyInResponse:
         flight.copy = flight.dataEnds > 0 ? 'ended' : 'taking';
         flight.dataEnds = Math.max(0, flight.dataEnds - 1);
@@ -198,6 +204,7 @@ export class FlightAnswers implements AnswerVisitor {
 
   private clientReady(flight: ClientFlight, status: TransactionStatus): void {
     this.flights.shift();
+    flight.answered();
     if (flight.mode === 'pass') this.sayReady(status);
     flight.done(status);
   }

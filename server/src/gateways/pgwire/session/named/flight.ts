@@ -33,6 +33,9 @@ export interface ClientFlight {
   /** Rows, or COPY data, are part of the answer. */
   tellsData: boolean;
   failed: boolean;
+  /** ParseComplete and BindComplete. */
+  parsed: number;
+  bound: number;
   /** `taking`: PostgreSQL takes COPY data. `ended`: the client has sent all of it, or PostgreSQL takes no more. */
   copy: 'none' | 'taking' | 'ended';
   /** How often the client has ended its data before PostgreSQL has said that it takes them. */
@@ -41,6 +44,8 @@ export interface ClientFlight {
   copySyncs: number;
   /** As far as is known it is a Sync alone: then nothing is said before its ReadyForQuery. */
   isBare: boolean;
+  /** Called ahead of `done`. */
+  answered: () => void;
   readonly done: (status: TransactionStatus) => void;
 }
 
@@ -64,10 +69,13 @@ export function clientFlight(
     completions: 0,
     tellsData: false,
     failed: false,
+    parsed: 0,
+    bound: 0,
     copy: 'none',
     dataEnds: 0,
     copySyncs: 0,
     isBare: false,
+    answered: () => {},
     done,
   };
 }

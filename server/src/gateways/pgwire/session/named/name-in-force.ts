@@ -8,10 +8,14 @@ import { isOwnQuestion } from '../../../../pgwire/own-questions.ts';
 import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
 import { mentionIn } from '../../codec/mentions.ts';
 import { front } from '../../../../pgwire/message-types.ts';
-import { kindOfText } from './asking-text.ts';
+import { kindOfText, type TextKind } from './asking-text.ts';
 
 /** What lets a mention have an effect later, without another one. */
 const lasting = /\b(?:create|prepare|do|declare|alter)\b/i;
+/** What stands for another text, wherever it is. */
+const executing = /execute/i;
+/** What may give a prepared statement another text. */
+const preparing = /prepare|deallocate|discard/i;
 const statementsMax = 1000;
 /** Of a statement that gives the name and does other things. */
 const givingCharsMax = 1_000;
@@ -32,8 +36,14 @@ export interface MessageMentions {
   readonly name: boolean;
   /** It does more than set, show or ask. */
   readonly acts: boolean;
+  /** Of its text; of a Bind that of its statement counts. */
+  readonly kind: TextKind;
   /** With something that lets it have an effect later. */
   readonly lasts: boolean;
+  /** Its text may stand for another one, which is not known. */
+  readonly executes: boolean;
+  /** A prepared statement may stand for something else behind it. */
+  readonly prepares: boolean;
   /** Of a Parse. */
   readonly statement: string;
 }
@@ -52,11 +62,15 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
   const sqlEnd = sql === null ? 0 : stringEnd(sql, 0, sql.length);
   const isShort = sql !== null && sqlEnd <= givingCharsMax;
   const bare = isShort ? sql.toString('latin1', 0, sqlEnd) : '';
+  const kind = isShort ? kindOfText(bare) : 'acts';
   return {
     type,
     name,
-    acts: type !== front.bind && !(isShort && (kindOfText(bare) !== 'acts' || (name && onlyGives(bare)))),
+    acts: type !== front.bind && kind === 'acts' && !(isShort && name && onlyGives(bare)),
+    kind,
     lasts: name && !isParse && lasting.test(text),
+    executes: sql !== null && executing.test(text),
+    prepares: sql !== null && preparing.test(text),
     statement: isParse ? shortName(frame, headerBytes, nameEnd) : '',
   };
 }
@@ -72,33 +86,51 @@ export class NameInForce {
   mayBeSet = false;
   /** The transaction has done more than set, show or ask: what it has changed PostgreSQL may not say before its COMMIT, or never, where it is elsewhere. */
   acts = false;
-  /** A statement by itself has failed under the name, which may be repeated, too, before the one that takes it. */
-  hasFailed = false;
-  /** The message whose turn it is does more than set, show or ask. */
-  private isActing = true;
-  /** Prepared statements that mention the setting, and those that only set, show or ask, or give the name. */
-  private readonly naming = new StatementNames();
-  private readonly setting = new StatementNames();
+  /** The message whose turn it is; null: it is one that can say nothing. */
+  private message: MessageMentions | null = null;
+  /** Prepared statements that mention the setting, or do nothing but set, show or ask. */
+  private readonly statements = new Map<string, MessageMentions>();
+  /** How many of them mention it. */
+  private naming = 0;
   private lasts = false;
-  /** The Bind whose turn it is mentions the setting. */
-  private bindGives = false;
 
   /** The session's messages must be looked at one by one. */
   get needsCare(): boolean {
-    return this.mayBeSet || this.lasts || this.naming.size > 0;
+    return this.mayBeSet || this.lasts || this.naming > 0;
   }
 
   /** A message of the client, whose turn it is: what answers to earlier ones tell must not come after it. May be called again, until it is taken. */
-  note({ type, name, acts, lasts, statement }: MessageMentions): void {
-    if (name) this.mayBeSet = true;
-    this.bindGives = name && type === front.bind;
-    this.isActing = acts;
-    if (type === front.parse) {
-      if (!this.naming.note(statement, name)) this.lasts = true;
-      this.setting.note(statement, !acts);
-      return;
-    }
-    if (lasts) this.lasts = true;
+  note(message: MessageMentions | null): void {
+    this.message = message;
+    if (message === null) return;
+    if (message.name) this.mayBeSet = true;
+    if (message.lasts) this.lasts = true;
+  }
+
+  /** That message, a Parse, is sent. What is returned takes it back: PostgreSQL has refused it, or passed it over. */
+  parsed(): () => void {
+    const { message } = this;
+    if (message?.type !== front.parse) return () => {};
+    const { statement } = message;
+    const before = this.statements.get(statement);
+    const counts = message.name || !message.acts || message.kind !== 'acts';
+    this.keep(statement, counts ? message : undefined);
+    return () => this.keep(statement, before);
+  }
+
+  /** The text of that message may stand for another one, which is not known. */
+  get executes(): boolean {
+    return this.message?.executes ?? true;
+  }
+
+  private keep(statement: string, one: MessageMentions | undefined): void {
+    if (this.statements.get(statement)?.name === true) this.naming -= 1;
+    this.statements.delete(statement);
+    if (one === undefined) return;
+    if (this.statements.size < statementsMax) this.statements.set(statement, one);
+    if (!one.name) return;
+    if (this.statements.has(statement)) this.naming += 1;
+    else this.lasts = true;
   }
 
   /** The message belongs to the transaction that is open, or begins one: those before it are answered. */
@@ -118,13 +150,25 @@ export class NameInForce {
 
   /** This statement is about to be executed. One that is given the setting by a parameter does not count as acting: PostgreSQL tells whether it has written. */
   bound(statement: string): void {
-    if (this.naming.has(statement)) this.mayBeSet = true;
-    if (!this.bindGives && !this.setting.has(statement)) this.acts = true;
+    const known = this.statements.get(statement);
+    if (known?.name === true) this.mayBeSet = true;
+    if (!this.bindGives && (known === undefined || known.acts)) this.acts = true;
+  }
+
+  /** It may change what later texts mean. To be asked as it is bound. */
+  alters(statement: string): boolean {
+    const kind = this.statements.get(statement)?.kind ?? 'acts';
+    return kind !== 'asks' && !(kind === 'gives' && this.bindGives);
+  }
+
+  /** The Bind whose turn it is mentions the setting. */
+  private get bindGives(): boolean {
+    return this.message?.type === front.bind && this.message.name;
   }
 
   /** Whether the statement that is about to be executed does more than that. `isBound`: `bound` was told of it. */
   willAct(isBound: boolean): boolean {
-    return isBound ? this.acts : this.isActing;
+    return isBound ? this.acts : (this.message?.acts ?? true);
   }
 
   /** No transaction is open, and the next message is the first of another one. */
@@ -135,27 +179,5 @@ export class NameInForce {
   /** The name is used up, or none was set. */
   cleared(): void {
     this.mayBeSet = this.lasts;
-    this.hasFailed = false;
-  }
-}
-
-/** Prepared statements of one kind. */
-class StatementNames {
-  private readonly names = new Set<string>();
-
-  get size(): number {
-    return this.names.size;
-  }
-
-  has(name: string): boolean {
-    return this.names.has(name);
-  }
-
-  /** It is prepared, and is one of them or not. False if that cannot be kept. */
-  note(name: string, isOne: boolean): boolean {
-    if (!isOne) this.names.delete(name);
-    else if (this.names.size < statementsMax || this.names.has(name)) this.names.add(name);
-    else return false;
-    return true;
   }
 }

@@ -6,7 +6,7 @@
  * Invariant: behind an error everything up to the client's Sync is skipped, as PostgreSQL does.
  */
 import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
-import { readBindNames, shortName, stringEnd, sync } from '../../../../pgwire/frontend-messages.ts';
+import { readBindNames, sync } from '../../../../pgwire/frontend-messages.ts';
 import { isOwnQuestion } from '../../../../pgwire/own-questions.ts';
 import { front, type TransactionStatus } from '../../../../pgwire/message-types.ts';
 import type { StatementKind } from '../../../../pgwire/statement-kinds.ts';
@@ -15,8 +15,8 @@ import type { OpenPortals } from '../open-portals.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';
 import { type ClientFlight, clientFlight } from './flight.ts';
 import { ExpectedReplies } from './expected-replies.ts';
+import { GivenNames } from './given-names.ts';
 import type { NamedTransaction } from './named-transaction.ts';
-import { digestOf } from './request-digest.ts';
 import type { NamedWire } from './named-wire.ts';
 
 /**
@@ -25,8 +25,6 @@ import type { NamedWire } from './named-wire.ts';
  */
 type State = 'none' | 'held' | 'wrapped' | 'committing' | 'running' | 'cutting' | 'skipping';
 
-/** Statements whose texts are known. */
-const textsMax = 1_000;
 /** What is kept until the first Bind: beyond it PostgreSQL gets it at once. */
 const heldBytesMax = 1_048_576;
 
@@ -48,8 +46,7 @@ export class NamedBatch {
   private heldBytes = 0;
   private replies = new ExpectedReplies();
   private flight: ClientFlight | null = null;
-  /** Digests of the texts of prepared statements, by name. */
-  private readonly texts = new Map<string, string>();
+  private readonly given: GivenNames;
   /** As it will be when what was bound has been executed, and when what is to be executed so far has been. */
   private status: TransactionStatus = 'I';
   private reached: TransactionStatus = 'I';
@@ -58,6 +55,12 @@ export class NamedBatch {
 
   constructor(options: BatchOptions) {
     this.options = options;
+    this.given = new GivenNames(options);
+  }
+
+  /** Prepared statements may stand for other texts from now on. */
+  forgetTexts(): void {
+    this.given.forgetTexts();
   }
 
   /** A Sync that was sent while a COPY failed has ended it, too, where it was answered. */
@@ -87,7 +90,7 @@ export class NamedBatch {
         }
         this.status = status;
         this.reached = status;
-        if (status === 'I') this.options.portals.clear();
+        if (status === 'I') this.given.clearPortals();
         this.held = [];
         this.heldBytes = 0;
         this.replies = new ExpectedReplies();
@@ -157,10 +160,9 @@ export class NamedBatch {
     if (type === front.bind || type === front.execute) {
       const kind = this.kindOf(frame, type);
       this.start(kind, frame);
-      if (type === front.execute) this.executed(kind);
-      this.options.wire.send(...this.held, frame);
+      const { held } = this;
       this.held = [];
-      this.note(frame, type);
+      this.pass(frame, type, kind, held);
       return;
     }
     this.note(frame, type);
@@ -183,14 +185,11 @@ export class NamedBatch {
     const { transaction, wire } = this.options;
     if (this.status === 'I' && wire.name.mayBeSet && isWrapped(kind)) {
       const isBound = frame[0] === front.bind;
-      transaction.wrap(this.replies.frames, {
-        extended: true,
-        acts: wire.name.willAct(isBound),
-        digest: isBound ? this.digestOf(frame) : digestOf(frame),
-      });
+      const acts = wire.name.willAct(isBound);
+      this.follow(transaction.wrap(this.replies.frames, { extended: true, acts }));
       this.state = 'wrapped';
     } else if (this.status === 'T' && wire.name.mayBeSet && isCommit(kind)) {
-      transaction.claimBefore(kind);
+      this.follow(transaction.claimBefore(kind));
       this.state = 'committing';
     } else {
       this.run(false);
@@ -200,9 +199,15 @@ export class NamedBatch {
 
   private run(isBare: boolean): void {
     this.state = 'running';
-    this.flight = clientFlight('pass', true, (status) => this.answered(status));
-    this.flight.isBare = isBare;
-    this.options.wire.answers.expect(this.flight);
+    const flight = clientFlight('pass', true, (status) => this.answered(status));
+    flight.isBare = isBare;
+    this.follow(flight);
+    this.options.wire.answers.expect(flight);
+  }
+
+  private follow(flight: ClientFlight): void {
+    this.flight = flight;
+    flight.answered = () => this.given.answered(flight);
   }
 
   private answered(status: TransactionStatus): void {
@@ -224,6 +229,8 @@ export class NamedBatch {
         refuse();
         return;
       }
+      this.pass(frame, type, kind);
+      return;
     }
     this.note(frame, type);
     wire.send(frame);
@@ -241,22 +248,42 @@ export class NamedBatch {
         this.cut();
         return false;
       }
+      this.pass(frame, type, kind);
       this.status = statusAfter(kind, this.status);
-    } else if (type === front.execute) {
+      return true;
+    }
+    if (type === front.execute) {
       const kind = this.kindOf(frame, type);
       if (wire.name.mayBeSet && this.reached === 'T' && isCommit(kind)) {
         this.cut();
         return false;
       }
-      this.executed(kind);
-    } else if (type === front.parse) this.note(frame, type);
+      this.pass(frame, type, kind);
+      return true;
+    }
+    if (type === front.parse) this.note(frame, type);
     if (this.flight !== null && !isBare(frame)) this.flight.isBare = false;
     wire.send(frame);
     if (type === front.sync) this.state = 'none';
     return true;
   }
 
+  /** Sends a Bind or an Execute, behind what was held. */
+  private pass(frame: Buffer, type: number, kind: StatementKind, held: readonly Buffer[] = []): void {
+    const { wire } = this.options;
+    if (this.flight !== null) this.flight.isBare = false;
+    if (type === front.bind) this.given.bound(frame, kind);
+    else {
+      this.given.executes(frame);
+      this.executed(kind);
+    }
+    this.replies.note(frame);
+    wire.send(...held, frame);
+  }
+
   private executed(kind: StatementKind): void {
+    const { attempt, name } = this.options.wire;
+    if (this.state === 'running') attempt.passes(kind, this.reached, name);
     if (this.reached === 'I' && isWrapped(kind)) this.isDivisible = false;
     this.reached = statusAfter(kind, this.reached);
   }
@@ -272,34 +299,14 @@ export class NamedBatch {
     const { prepared, portals, wire } = this.options;
     const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
     if (type === front.execute) return portals.execute(bytes);
-    const names = readBindNames(frame, headerBytes, frame.length);
-    if (isOwnQuestion(names.statement)) {
-      portals.bind(bytes, { ...names, kind: 'setting' });
-      return 'setting';
-    }
-    const portal = prepared.bind(bytes);
-    portals.bind(bytes, portal);
-    wire.name.bound(names.statement);
-    return portal?.kind ?? 'plain';
-  }
-
-  /** Of a Bind: the text, and the parameters. The names of portal and statement may be others in a repetition. */
-  private digestOf(frame: Buffer): string {
     const { statement } = readBindNames(frame, headerBytes, frame.length);
-    const portalEnd = stringEnd(frame, headerBytes, frame.length);
-    const statementEnd = stringEnd(frame, portalEnd + 1, frame.length);
-    return digestOf(this.texts.get(statement) ?? statement, frame.subarray(statementEnd));
+    if (isOwnQuestion(statement)) return 'setting';
+    wire.name.bound(statement);
+    return prepared.bind(bytes)?.kind ?? 'plain';
   }
 
   private note(frame: Buffer, type: number): void {
-    if (type === front.parse) {
-      const bytes = { bytes: frame, from: headerBytes, to: frame.length, isWhole: true };
-      this.options.prepared.parse(bytes, this.options.rules());
-      const nameEnd = stringEnd(frame, headerBytes, frame.length);
-      const statement = shortName(frame, headerBytes, nameEnd);
-      if (this.texts.size < textsMax || this.texts.has(statement))
-        this.texts.set(statement, digestOf(frame.subarray(nameEnd)));
-    }
+    if (type === front.parse) this.given.parsed(frame);
     this.replies.note(frame);
   }
 }

@@ -16,7 +16,6 @@ import { clientFlight, ownFlight } from './flight.ts';
 import { isCommit, isWrapped, NamedBatch } from './named-batch.ts';
 import { NamedTransaction, type Replies } from './named-transaction.ts';
 import type { NamedWire } from './named-wire.ts';
-import { digestOf } from './request-digest.ts';
 import { failBlock } from './own-statements.ts';
 
 export interface NamedRequestsOptions {
@@ -61,6 +60,11 @@ export class NamedRequests {
     return this.isIdle || this.batch.awaitsClient || this.options.wire.answers.takesData;
   }
 
+  /** Prepared statements may stand for other texts from now on. */
+  forgetTexts(): void {
+    this.batch.forgetTexts();
+  }
+
   /** A whole message of the client; false if it must wait until something is answered. */
   take(frame: Buffer): boolean {
     const { wire, status } = this.options;
@@ -80,6 +84,8 @@ export class NamedRequests {
         return this.batch.take(frame, status());
       case front.copyDone:
       case front.copyFail:
+        // The data passed unseen.
+        wire.attempt.blur();
         wire.answers.copyEnded();
         wire.send(frame);
         return true;
@@ -109,14 +115,14 @@ export class NamedRequests {
     const single = shape.statements <= 1;
     // In such encodings what looks like one statement may be several; in others PostgreSQL refuses what cannot be read here.
     const isUnreadable = shape.first === 'unclear' && rules().mixedBytes;
-    if (status === 'E' || !wire.name.mayBeSet) this.pass(frame);
+    if (status === 'E' || !wire.name.mayBeSet) this.pass(frame, shape);
     else if (isUnreadable || (!single && (shape.ends || (status === 'I' && shape.opensLate))))
       this.refuse(status);
     else if (status === 'T' && isCommit(shape.first)) {
       this.transaction.claimBefore(shape.first);
       wire.send(frame);
     } else if (status === 'I' && isNamed(shape)) this.wrap(frame, (tag) => [commandComplete(tag)]);
-    else this.pass(frame);
+    else this.pass(frame, shape);
   }
 
   private call(frame: Buffer): void {
@@ -127,15 +133,17 @@ export class NamedRequests {
 
   private wrap(frame: Buffer, replies: Replies): void {
     const { wire } = this.options;
-    this.transaction.wrap(replies, {
-      extended: false,
-      acts: wire.name.willAct(false),
-      digest: digestOf(frame),
-    });
+    wire.attempt.add(frame);
+    this.transaction.wrap(replies, { extended: false, acts: wire.name.willAct(false) });
     wire.send(frame);
   }
 
-  private pass(frame: Buffer): void {
+  /** `shape`: of a Query. */
+  private pass(frame: Buffer, shape: TextShape | null = null): void {
+    const { attempt, name } = this.options.wire;
+    if (shape === null || shape.first !== 'begin' || shape.statements > 1) attempt.add(frame);
+    if (shape !== null && shape.statements > 1 && shape.ends) attempt.blur();
+    else if (shape !== null) attempt.passes(shape.first, this.options.status(), name);
     this.options.wire.answers.expect(clientFlight('pass', false, () => {}));
     this.options.wire.send(frame);
   }

@@ -44,6 +44,7 @@ function start(failures?: string[]): Fixture {
     database: 'd',
     generation: 1,
     send: (bytes) => sent.push(bytes),
+    reported: new Map(),
     untold: () => 0,
     emit: (bytes) => emitted.push(bytes),
     ready: nothing,
@@ -63,7 +64,8 @@ function start(failures?: string[]): Fixture {
     fromClient(chunk) {
       splitter.feed(chunk);
       while (splitter.next()) tracker.sent(splitter, chunk);
-      session.fromClient(chunk, { boundary: 0, position: 0, mentions: chunk.includes('barista.request_id') });
+      const mentions = chunk.includes('barista.request_id');
+      session.fromClient(chunk, { boundary: 0, position: 0, hasJustBegun: false, mentions });
     },
     fromPostgres(chunk) {
       answers.read(chunk, session.visitor);

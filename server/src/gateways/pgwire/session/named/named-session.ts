@@ -16,6 +16,7 @@ import type { PgwireLimits } from '../../limits.ts';
 import type { AnswerReader, AnswerVisitor } from '../answer-reader.ts';
 import type { Told } from '../outbox.ts';
 import type { RequestTracker } from '../request-tracker.ts';
+import { Attempt } from './attempt.ts';
 import { FlightAnswers } from './flight-answers.ts';
 import { type MessageMentions, messageMentions, NameInForce } from './name-in-force.ts';
 import { NamedRequests } from './named-requests.ts';
@@ -30,6 +31,8 @@ export interface NamedSessionOptions {
   readonly databases: RequestDatabases;
   readonly database: string;
   readonly generation: number;
+  /** Settings that PostgreSQL has reported, as they are now. */
+  readonly reported: ReadonlyMap<string, string>;
   /** ReadyForQuery messages that PostgreSQL has sent and the client has not been told. */
   readonly untold: () => number;
   /** To PostgreSQL. */
@@ -54,9 +57,12 @@ type State = 'off' | 'draining' | 'preparing' | 'on';
 export class NamedSession {
   private readonly options: NamedSessionOptions;
   private readonly name = new NameInForce();
+  private readonly attempt: Attempt;
   private readonly answers: FlightAnswers;
   private requests: NamedRequests | null = null;
   private state: State = 'off';
+  /** What has passed of the transaction that is open is one BEGIN, if one is. */
+  private hasJustBegun = false;
   /** What the client has sent and nobody has looked at. */
   private chunks: Buffer[] = [];
   private chunk: Buffer = Buffer.alloc(0);
@@ -68,6 +74,7 @@ export class NamedSession {
 
   constructor(options: NamedSessionOptions) {
     this.options = options;
+    this.attempt = new Attempt(options.reported);
     this.answers = new FlightAnswers(options);
     this.splitter = new FrameSplitter(options.limits.frameBytesMax);
     this.gatherer = new FrameGatherer(options.limits.namedFrameBytesMax);
@@ -89,13 +96,18 @@ export class NamedSession {
   }
 
   /**
-   * `boundary`: where the first message in the chunk begins that is looked at. `position`: how many answers come before its own, counted from the beginning of the session.
+   * `boundary`: where the first message in the chunk begins that is looked at. `position`: how many answers come before its own, counted from the beginning of the session. `hasJustBegun`: the last of them was that to a BEGIN.
    */
   fromClient(
     chunk: Buffer,
-    about: { readonly boundary: number; readonly position: number; readonly mentions: boolean },
+    about: {
+      readonly boundary: number;
+      readonly position: number;
+      readonly hasJustBegun: boolean;
+      readonly mentions: boolean;
+    },
   ): void {
-    const { boundary, position, mentions } = about;
+    const { boundary, position, hasJustBegun, mentions } = about;
     if (this.state !== 'off') {
       this.chunks.push(chunk);
       this.proceed();
@@ -109,6 +121,7 @@ export class NamedSession {
     if (boundary === chunk.length) return;
     this.chunks.push(chunk.subarray(boundary));
     this.splitter = new FrameSplitter(this.options.limits.frameBytesMax);
+    this.hasJustBegun = hasJustBegun;
     this.options.pause();
     const { owed } = this.options.tracker;
     owed.awaitUpTo(position);
@@ -154,6 +167,7 @@ export class NamedSession {
       return;
     }
     this.requests = this.createRequests();
+    if (this.options.answers.status !== 'I' && !this.hasJustBegun) this.attempt.blur();
     this.state = 'on';
     this.proceed();
   }
@@ -176,6 +190,7 @@ export class NamedSession {
     return {
       answers: this.answers,
       name: this.name,
+      attempt: this.attempt,
       send: (...messages) => send(messages.length === 1 ? messages[0]! : Buffer.concat(messages)),
       learn: ({ role, name }) => {
         const leadership = service.leadership(generation);
@@ -206,14 +221,30 @@ export class NamedSession {
     return this.waiting === null ? requests.mayEnd : this.answers.takesData;
   }
 
+  /** Nothing is under way. */
+  private begins(): void {
+    const { status } = this.options.answers;
+    this.attempt.begins(status, this.name);
+    if (status === 'I') this.name.outsideOfTransaction();
+  }
+
+  private taken(mentions: MessageMentions, requests: NamedRequests): void {
+    const { type, kind, executes, prepares } = mentions;
+    this.name.taken(mentions);
+    if (prepares) requests.forgetTexts();
+    if (type === front.parse || type === front.bind) return;
+    if (executes) this.attempt.blur();
+    if (kind !== 'asks') this.attempt.altered();
+  }
+
   /** False if nothing can be handed on now. */
   private handOn(requests: NamedRequests): boolean {
     if (this.waiting !== null) {
       const { frame, mentions } = this.waiting;
-      if (requests.isIdle && this.options.answers.status === 'I') this.name.outsideOfTransaction();
-      if (mentions !== null) this.name.note(mentions);
+      if (requests.isIdle) this.begins();
+      this.name.note(mentions);
       if (!requests.take(frame)) return false;
-      if (mentions !== null) this.name.taken(mentions);
+      if (mentions !== null) this.taken(mentions, requests);
       this.waiting = null;
     }
     if (!this.splitter.next()) {

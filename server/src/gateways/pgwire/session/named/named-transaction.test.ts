@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   commandComplete,
   commandTag,
@@ -10,7 +10,8 @@ import { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
 import { defaultLimits } from '../../limits.ts';
 import { frame } from '../../testing/frames.ts';
 import { FlightAnswers } from './flight-answers.ts';
-import type { NameInForce } from './name-in-force.ts';
+import { Attempt } from './attempt.ts';
+import { NameInForce } from './name-in-force.ts';
 import { NamedTransaction } from './named-transaction.ts';
 import {
   beginAsking,
@@ -20,8 +21,11 @@ import {
   forgetName,
   rollBackAndForget,
 } from './own-statements.ts';
+import { digestOf } from './request-digest.ts';
 
 interface Fixture {
+  readonly name: NameInForce;
+  readonly attempt: Attempt;
   readonly transaction: NamedTransaction;
   readonly sent: Buffer[];
   /** In plain words: tags, errors and notices by their codes, ReadyForQuery by its status. */
@@ -40,14 +44,14 @@ function start(): Fixture {
     emit: (bytes) => told.push(...inWords(bytes)),
     ready: () => undefined,
   });
-  const name = {
-    acts: false,
-    hasFailed: false,
-    cleared: () => learnt.push('cleared'),
-  } as unknown as NameInForce;
+  const name = new NameInForce();
+  name.mentioned();
+  vi.spyOn(name, 'cleared').mockImplementation(() => void learnt.push('cleared'));
+  const attempt = new Attempt(new Map());
   const transaction = new NamedTransaction({
     answers,
     name,
+    attempt,
     send: (...messages) => sent.push(...messages),
     learn: ({ kind }) => learnt.push(kind),
     used: () => learnt.push('used'),
@@ -56,6 +60,8 @@ function start(): Fixture {
   });
   const splitter = new FrameSplitter(defaultLimits.frameBytesMax);
   return {
+    name,
+    attempt,
     transaction,
     sent,
     told,
@@ -101,7 +107,7 @@ function failure(code: string, detail = ''): Buffer {
 }
 
 const nothing = (): null => null;
-const plain = { extended: false, acts: true, digest: 'd1' } as const;
+const plain = { extended: false, acts: true } as const;
 const claimed = row('claimed 61 62');
 const aRow = [frame('T', '\0\0'), frame('D', '\0\0')];
 
@@ -198,30 +204,52 @@ describe('a request outside of a block', () => {
   });
 
   it('is recorded with what it was, if another has failed under the name before', () => {
-    const { transaction, sent, told, fromPostgres } = start();
-    transaction.wrap(nothing, { ...plain, digest: 'd0' });
+    const { transaction, name, attempt, sent, told, fromPostgres } = start();
+    name.acts = true;
+    attempt.add('first');
+    transaction.wrap(nothing, plain);
     fromPostgres(row('named 61 62'), readyForQuery('T'));
     fromPostgres(failure('22012'), readyForQuery('E'));
     fromPostgres(commandComplete('ROLLBACK'), readyForQuery('I'));
+    attempt.begins('I', name);
+    attempt.add('second');
     transaction.wrap(nothing, plain);
     fromPostgres(row('named 61 62'), readyForQuery('T'));
     fromPostgres(commandComplete('UPDATE 2'), readyForQuery('T'));
-    const claimed = claimAndCommit({ record: 'UPDATE 2\nd1', acts: false, before: null });
-    expect(sent.at(-1)?.equals(claimed)).toBe(true);
+    const record = `UPDATE 2\n${digestOf('second')}`;
+    expect(sent.at(-1)?.equals(claimAndCommit({ record, acts: true, before: 'b' }))).toBe(true);
     expect(told).toEqual(['error 22012', 'ready I']);
   });
 
   it.each([
-    ['UPDATE 2\nd1', ['notice RQ001', 'UPDATE 2', 'ready I']],
-    ['UPDATE 2\nd2', ['fatal RQ001']],
+    [`UPDATE 2\n${digestOf('it')}`, ['notice RQ001', 'UPDATE 2', 'ready I']],
+    [`UPDATE 2\n${digestOf('other')}`, ['fatal RQ001']],
+    ['UPDATE 2\nunknown', ['fatal RQ001']],
     ['UPDATE 2\nblock', ['fatal RQ001']],
-    ['\nd1', ['error RQ001', 'ready I']],
+    [`\n${digestOf('it')}`, ['error RQ001', 'ready I']],
   ])('is a repetition only of what was recorded with it: %j', (record, expected) => {
-    const { transaction, told, fromPostgres } = start();
+    const { transaction, attempt, told, fromPostgres } = start();
+    attempt.add('it');
     transaction.wrap((tag) => [commandComplete(tag)], plain);
     fromPostgres(failure('RQ001', record), readyForQuery('E'));
     fromPostgres(failure('25P02'), readyForQuery('E'));
     if (!told.includes('fatal RQ001')) fromPostgres(commandComplete('SELECT 1'), readyForQuery('I'));
+    expect(told).toEqual(expected);
+  });
+
+  it.each([
+    [`COMMIT\n${digestOf('it')}`, ['notice RQ001', 'COMMIT', 'ready I']],
+    [`COMMIT\n${digestOf('other')}`, ['fatal RQ001']],
+    ['COMMIT\nunknown', ['fatal RQ001']],
+    ['COMMIT', ['notice RQ001', 'COMMIT', 'ready I']],
+  ])('in a block is a repetition only of what was recorded with it: %j', (record, expected) => {
+    const { transaction, attempt, sent, told, fromPostgres } = start();
+    attempt.add('it');
+    transaction.claimBefore('commit');
+    attempt.add('COMMIT');
+    fromPostgres(failure('RQ001', record), readyForQuery('E'));
+    fromPostgres(commandComplete('ROLLBACK'), readyForQuery('I'));
+    if (sent.length > 1) fromPostgres(commandComplete('SELECT 1'), readyForQuery('I'));
     expect(told).toEqual(expected);
   });
 });

@@ -19,7 +19,7 @@ import * as errors from '../../errors.ts';
 import { type ClientFlight, clientFlight, ownFlight, type OwnResult } from './flight.ts';
 import type { NamedWire } from './named-wire.ts';
 import * as own from './own-statements.ts';
-import { ofBlock, readRecord, recordOf } from './request-digest.ts';
+import { isSame, readRecord } from './request-digest.ts';
 import { readRequestRow, type RequestRow } from './request-row.ts';
 
 /** `invalid_schema_name`, `undefined_function`. */
@@ -31,8 +31,6 @@ export interface Wrapped {
   readonly extended: boolean;
   /** It does more than set, show or ask, as far as its first statement tells: what does not leaves the name for the next one, also where that is taken. */
   readonly acts: boolean;
-  /** Of its first statement, with its parameters. */
-  readonly digest: string;
 }
 
 /** The frames with which PostgreSQL would have answered a request that it was not given, by the tag of its success; null if that cannot be told. */
@@ -45,13 +43,13 @@ export class NamedTransaction {
     this.wire = wire;
   }
 
-  /** To be called before the messages of the request are sent. */
-  wrap(replies: Replies, { extended, acts, digest }: Wrapped): void {
+  /** To be called before the messages of the request are sent. Returns its flight. */
+  wrap(replies: Replies, { extended, acts }: Wrapped): ClientFlight {
     const { answers, send } = this.wire;
     let refused: ErrorFields | null = null;
     let before = '';
-    const client = clientFlight('hold', extended, (status) =>
-      this.wrappedAnswered({ client, replies, acts, digest, refused, before, status }),
+    const client: ClientFlight = clientFlight('hold', extended, (status) =>
+      this.wrappedAnswered({ client, replies, refused, before, status }),
     );
     answers.expect(
       ownFlight(({ row, error }) => {
@@ -62,48 +60,58 @@ export class NamedTransaction {
     );
     answers.expect(client);
     send(acts ? own.beginNamed : own.beginAsking);
+    return client;
   }
 
-  /** To be called before the messages of a COMMIT or PREPARE TRANSACTION, in a block of the client's own, are sent. */
-  claimBefore(kind: StatementKind): void {
-    const { answers, send } = this.wire;
+  /** To be called before the messages of a COMMIT or PREPARE TRANSACTION, in a block of the client's own, are sent. Returns their flight. */
+  claimBefore(kind: StatementKind): ClientFlight {
+    const { answers, attempt, send } = this.wire;
     const prepares = kind === 'prepare';
+    const { acts } = this.wire.name;
+    // Of what the block has done before.
+    const { digest } = attempt;
+    const record = attempt.recordOf(prepares ? 'PREPARE TRANSACTION' : 'COMMIT');
+    let isOver = false;
     let refused: ErrorFields | null = null;
     let found: RequestRow['kind'] = 'unused';
-    const client = clientFlight('pass', false, (status) => {
+    const client: ClientFlight = clientFlight('pass', false, (status) => {
+      if (isOver) return;
       if (refused !== null) this.refuseCommit(client, refused, status);
       // Else what the block did to the name is undone, or it may still be.
       else if (!client.failed && (status === 'I' || kind === 'commitChain')) this.committed(found);
+      if (kind === 'commitChain') attempt.chained();
     });
     answers.expect(
       ownFlight(({ row, error }) => {
         refused = error;
-        if (error === null) found = this.noteClaim(row);
-        else client.mode = isRepetition(error) && !prepares ? 'commitBefore' : 'swallow';
+        if (error === null) {
+          found = this.noteClaim(row);
+          return;
+        }
+        const again = isRepetition(error);
+        isOver = again && this.wasAnother(error, digest);
+        client.mode = again && !prepares && !isOver ? 'commitBefore' : 'swallow';
       }),
     );
     answers.expect(client);
-    const tag = prepares ? 'PREPARE TRANSACTION' : 'COMMIT';
-    const { acts, hasFailed } = this.wire.name;
-    const record = recordOf(tag, hasFailed ? ofBlock : null);
     send(own.claimName({ record, acts, before: null }));
+    return client;
   }
 
   private wrappedAnswered(wrapped: {
     readonly client: ClientFlight;
     readonly replies: Replies;
-    readonly acts: boolean;
-    readonly digest: string;
     readonly refused: ErrorFields | null;
     /** The name that was set before it, or none. */
     readonly before: string;
     readonly status: TransactionStatus;
   }): void {
-    const { client, replies, acts, digest, refused, before, status } = wrapped;
-    const { answers, name } = this.wire;
+    const { client, replies, refused, before, status } = wrapped;
+    const { answers, name, attempt } = this.wire;
     if (refused !== null) {
       const again = isRepetition(refused);
-      if (again && this.wasAnother(refused, digest)) return;
+      if (again && this.wasAnother(refused, attempt.digest)) return;
+      if (!again) attempt.failed(name);
       const tell = (): void => {
         if (again) this.tellRepetition(refused, replies);
         else this.tellError(refused);
@@ -112,9 +120,9 @@ export class NamedTransaction {
       if (status === 'I') tell();
       else this.run(again ? own.rollBackAndForget : own.rollBack, tell);
     } else if (status === 'E') {
-      name.hasFailed ||= acts;
+      attempt.failed(name);
       this.run(own.rollBack, () => answers.sayReady('I'));
-    } else if (status === 'T') this.commitWrapped(client, before, digest);
+    } else if (status === 'T') this.commitWrapped(client, before);
     else {
       // It has ended the block by itself, which nothing is let through for.
       this.tellSuccess(client);
@@ -122,13 +130,13 @@ export class NamedTransaction {
     }
   }
 
-  private commitWrapped(client: ClientFlight, before: string, digest: string): void {
-    const { answers, name } = this.wire;
+  private commitWrapped(client: ClientFlight, before: string): void {
+    const { answers, name, attempt } = this.wire;
     const { completion, completions, tellsData } = client;
     const tag = completion === null || completions > 1 || tellsData ? null : commandTag(completion);
     const { acts } = name;
-    const record = recordOf(tag, name.hasFailed ? digest : null);
-    const claimed = { record, acts, before: completions <= 1 ? before : null };
+    const { digest } = attempt;
+    const claimed = { record: attempt.recordOf(tag), acts, before: completions <= 1 ? before : null };
     this.run(own.claimAndCommit(claimed), ({ row, error, status }) => {
       if (error === null) {
         this.committed(this.noteClaim(row));
@@ -138,7 +146,7 @@ export class NamedTransaction {
       }
       const again = isRepetition(error);
       if (again && this.wasAnother(error, digest)) return;
-      name.hasFailed ||= !again;
+      if (!again) attempt.failed(name);
       const undo = again ? own.rollBackAndForget : own.rollBack;
       if (status === 'I') this.tellFailure(client, error);
       else this.run(undo, () => this.tellFailure(client, error));
@@ -168,21 +176,25 @@ export class NamedTransaction {
       }
       answers.sayReady(status);
     };
-    if (isRepetition(refused)) this.run(own.forgetName, finish);
-    else finish();
+    if (!isRepetition(refused)) finish();
+    else {
+      // In a block that is chained to it, a ROLLBACK would bring the name back.
+      if (status === 'I') this.usedUp();
+      else this.wire.attempt.committed();
+      this.run(own.forgetName, finish);
+    }
   }
 
-  /** The transaction that took the name was another one, behind one that failed: whether this is that one nobody can tell. The session ends, so that nothing of it is done twice, or passed over. */
+  /** The transaction that took the name was another one, behind one that failed, or may have been. The session ends, so that nothing of it is done twice, or passed over. */
   private wasAnother(error: ErrorFields, digest: string): boolean {
-    const recorded = readRecord(error.get('D') ?? '').digest;
-    if (recorded === null || recorded === digest) return false;
+    if (isSame(readRecord(error.get('D') ?? '').digest, digest)) return false;
     this.wire.fail(errors.committedAnother);
     return true;
   }
 
   private tellRepetition(error: ErrorFields, replies: Replies): void {
-    const { answers, name } = this.wire;
-    name.cleared();
+    const { answers } = this.wire;
+    this.usedUp();
     const { tag } = readRecord(error.get('D') ?? '');
     const told = tag === '' ? null : replies(tag);
     if (told === null) {
@@ -217,8 +229,15 @@ export class NamedTransaction {
 
   /** The transaction is committed, and this was found out about its name. */
   private committed(found: RequestRow['kind']): void {
-    if (found === 'none' || found === 'claimed') this.wire.name.cleared();
+    this.wire.attempt.committed();
+    if (found === 'none' || found === 'claimed') this.usedUp();
     if (found === 'claimed') this.wire.used();
+  }
+
+  /** The name, or there was none. */
+  private usedUp(): void {
+    this.wire.name.cleared();
+    this.wire.attempt.cleared();
   }
 
   private run(flight: Buffer, done: (result: OwnResult) => void): void {

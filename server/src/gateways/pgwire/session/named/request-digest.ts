@@ -1,12 +1,14 @@
 /**
- * What a request outside of a block was, in a few letters. A name under which a statement has failed before another one took it is recorded with that of the other: in a repetition the one that failed comes first again, and must not be taken
- * for it.
+ * What is recorded with a name: the words in which success is told again, and, where something has failed under the name before, a few letters of what took it (attempt.ts).
  *
- * Pure. Kept behind the words of the success, which are one line.
+ * Pure. The letters are kept behind the words, which are one line.
  */
 import { createHash } from 'node:crypto';
 
-const digestChars = 16;
+export const digestChars = 16;
+
+/** Of a transaction that is not known in full. No other one counts as its repetition. */
+export const unknownDigest = 'unknown';
 
 export function digestOf(...parts: readonly (Buffer | string)[]): string {
   const hash = createHash('sha256');
@@ -14,10 +16,7 @@ export function digestOf(...parts: readonly (Buffer | string)[]): string {
   return hash.digest('hex').slice(0, digestChars);
 }
 
-/** Of a transaction in a block of the client's own: no statement by itself is one. */
-export const ofBlock = 'block';
-
-/** `tag`: how success will be told; null if that cannot be kept. `digest`: null if no statement has failed under the name. */
+/** `tag`: how success will be told; null if that cannot be kept. `digest`: null if nothing has failed under the name. */
 export function recordOf(tag: string | null, digest: string | null): string | null {
   return digest === null ? tag : `${tag ?? ''}\n${digest}`;
 }
@@ -26,4 +25,9 @@ export function recordOf(tag: string | null, digest: string | null): string | nu
 export function readRecord(text: string): { readonly tag: string; readonly digest: string | null } {
   const [tag = '', digest = null] = text.split('\n');
   return { tag, digest };
+}
+
+/** Whether a transaction with this digest is the one that was recorded so, as far as can be told. */
+export function isSame(recorded: string | null, digest: string): boolean {
+  return recorded === null || (recorded === digest && digest !== unknownDigest);
 }
