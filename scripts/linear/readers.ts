@@ -23,6 +23,7 @@ import { ClientInput } from '../../server/src/gateways/pgwire/session/client-inp
 import { kindOfText } from '../../server/src/gateways/pgwire/session/named/asking-text.ts';
 import { messageMentions } from '../../server/src/gateways/pgwire/session/named/name-in-force.ts';
 import { readRequestRow } from '../../server/src/gateways/pgwire/session/named/request-row.ts';
+import { textDigest } from '../../server/src/gateways/pgwire/session/prepared-texts.ts';
 import { RequestReader } from '../../server/src/gateways/pgwire/session/reading/request-reader.ts';
 import { statementKind } from '../../server/src/gateways/pgwire/session/reading/statement-kind.ts';
 import { RequestTracker } from '../../server/src/gateways/pgwire/session/request-tracker.ts';
@@ -182,6 +183,7 @@ export const readers: Readonly<Record<string, Feed>> = {
   'gateways/pgwire/session/named/request-row.ts readRequestRow': text((value) =>
     refused(() => readRequestRow(value)),
   ),
+  'gateways/pgwire/session/prepared-texts.ts textDigest': (bytes) => void textDigest(bytes),
   'gateways/pgwire/session/reading/request-reader.ts RequestReader': stream(() => {
     const reader = new RequestReader(frameBytesMax);
     return (chunk) => reader.read(chunk);

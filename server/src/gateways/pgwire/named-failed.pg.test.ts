@@ -233,18 +233,26 @@ describe('what is not known in full is no repetition', () => {
     expect(await done()).toEqual(['B']);
   });
 
-  it('a statement that was prepared before the name', async () => {
+  it.each([
+    ['under a name', 'p', 'again INSERT 0 1'],
+    ['without a name', '', another],
+    ['under a name that stood for something else', 'q', another],
+  ])('but for a statement that was prepared before, %s', async (_, statement, expected) => {
+    const bound = (one: string): Buffer[] => [send.bind({ portal: '', statement: one }), send.execute('')];
+    const set = [send.parse('s', "SET barista.request_id = 'y'"), ...bound('s'), send.sync];
+    const first = await connectWire(gateway.connection);
+    await ask(first, send.parse('q', 'SELECT 1'), send.sync);
+    await ask(first, q('DEALLOCATE q'));
+    await ask(first, send.parse(statement, other), send.sync);
+    await ask(first, ...set);
+    await ask(first, send.parse('f', failing), ...bound('f'), send.sync);
+    expect(await ask(first, ...bound(statement), send.sync)).toContain('C INSERT 0 1\\0');
+    first.close();
     const later = await connectWire(gateway.connection);
-    await ask(later, send.parse('p', other), send.sync);
-    await ask(later, q("SET barista.request_id = 'y'"));
-    await ask(later, q(failing));
-    const bound = [send.bind({ portal: '', statement: 'p' }), send.execute(''), send.sync];
-    expect(await ask(later, ...bound)).toContain('C INSERT 0 1\\0');
+    await ask(later, ...set);
+    const again = await ask(later, send.parse(statement, other), ...bound(statement), send.sync);
+    expect(wordsOf(again)).toBe(expected);
     later.close();
-    const last = await connectWire(gateway.connection);
-    await ask(last, q("SET barista.request_id = 'y'"));
-    expect(wordsOf(await ask(last, send.parse('p', other), ...bound))).toBe(another);
-    last.close();
   });
 
   it.each([

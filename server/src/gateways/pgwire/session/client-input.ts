@@ -9,6 +9,7 @@ import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { bothMentions, type Mention, mentionIn, mentions, PieceSearch } from '../codec/mentions.ts';
 import { front } from '../../../pgwire/message-types.ts';
 import { customSettings, namesMax, setsCustom, setsUnnamed } from '../kept/telling-text.ts';
+import { PreparedTexts } from './prepared-texts.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
 export class ClientInput {
@@ -23,6 +24,8 @@ export class ClientInput {
 
   /** Custom settings that the session may have; null: they cannot be told. */
   customSettings: Set<string> | null = new Set();
+
+  readonly texts = new PreparedTexts();
 
   private readonly splitter: FrameSplitter;
   private readonly tracker: RequestTracker;
@@ -57,6 +60,7 @@ export class ClientInput {
         this.hasJustBegun = tracker.hasJustBegun;
       }
       tracker.sent(splitter, chunk);
+      if (splitter.first) this.noteText(chunk);
       if (!hasText(splitter.type)) continue;
       if (!splitter.first || !splitter.last) mention = bothMentions(mention, this.searchPiece(chunk));
       else {
@@ -69,6 +73,14 @@ export class ClientInput {
     if (this.customSettings !== null && setsCustom(text)) this.noteCustom(text, this.customSettings);
     if (!mentions(text)) return mention;
     return bothMentions(mention, this.searchWhole(chunk));
+  }
+
+  private noteText(chunk: Buffer): void {
+    const { type, payload, end, last } = this.splitter;
+    if (type !== front.parse && type !== front.close) return;
+    const message = { bytes: chunk, from: payload, to: end, isWhole: last };
+    if (type === front.parse) this.texts.parse(message);
+    else this.texts.close(message);
   }
 
   private searchPiece(chunk: Buffer): Mention | null {

@@ -261,6 +261,7 @@ export class Session implements Gated {
       database: databaseOf(startup),
       generation: gate.generation,
       reported: this.parameters,
+      texts: () => this.input.texts.copy(),
       untold: () => this.outbox.readiesWaiting,
       send: (bytes) => this.forward(bytes),
       emit: (bytes, told) => this.emit(bytes, told),

@@ -11,6 +11,7 @@ import type { StatementKind } from '../../../../pgwire/statement-kinds.ts';
 import type { TextRules } from '../../../../pgwire/text-rules.ts';
 import type { OpenPortals } from '../open-portals.ts';
 import type { PreparedKinds } from '../prepared-kinds.ts';
+import { textDigest } from '../prepared-texts.ts';
 import type { ClientFlight } from './flight.ts';
 import type { NamedWire } from './named-wire.ts';
 import { digestOf } from './request-digest.ts';
@@ -26,13 +27,14 @@ export interface GivenNamesOptions {
   readonly wire: Pick<NamedWire, 'name' | 'attempt'>;
   readonly prepared: PreparedKinds;
   readonly portals: OpenPortals;
+  /** Digests of the texts of prepared statements; null: not known. */
+  readonly texts: Map<string, string | null>;
   /** What the session's text settings are now. */
   readonly rules: () => TextRules;
 }
 
 export class GivenNames {
   private readonly options: GivenNamesOptions;
-  private readonly texts = new Map<string, string | null>();
   private readonly executed = new Map<string, Executed>();
   /** Of the messages of the flight at hand, in their order. */
   private undoParses: (() => void)[] = [];
@@ -48,14 +50,14 @@ export class GivenNames {
     const nameEnd = stringEnd(frame, headerBytes, frame.length);
     const statement = shortName(frame, headerBytes, nameEnd);
     const kind = prepared.kindOf(statement);
-    const text = this.texts.get(statement);
+    const text = this.options.texts.get(statement);
     const undoName = wire.name.parsed();
     prepared.parse({ bytes: frame, from: headerBytes, to: frame.length, isWhole: true }, rules());
-    put(this.texts, statement, wire.name.executes ? null : digestOf(frame.subarray(nameEnd)));
+    put(this.options.texts, statement, textDigest(frame.subarray(nameEnd)));
     this.undoParses.push(() => {
       undoName();
       prepared.give(statement, kind);
-      put(this.texts, statement, text);
+      put(this.options.texts, statement, text);
     });
   }
 
@@ -101,13 +103,13 @@ export class GivenNames {
 
   /** Statements may stand for other texts from now on. */
   forgetTexts(): void {
-    this.texts.clear();
+    this.options.texts.clear();
     this.executed.clear();
   }
 
   /** The text, and the parameters. The names of portal and statement may be others in a repetition. */
   private digestOf(frame: Buffer, statement: string): string | null {
-    const text = this.texts.get(statement) ?? null;
+    const text = this.options.texts.get(statement) ?? null;
     if (text === null) return null;
     const portalEnd = stringEnd(frame, headerBytes, frame.length);
     const statementEnd = stringEnd(frame, portalEnd + 1, frame.length);

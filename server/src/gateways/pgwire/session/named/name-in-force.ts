@@ -69,7 +69,7 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
     acts: type !== front.bind && kind === 'acts' && !(isShort && name && onlyGives(bare)),
     kind,
     lasts: name && !isParse && lasting.test(text),
-    executes: sql !== null && executing.test(text),
+    executes: type === front.query && executing.test(text),
     prepares: sql !== null && preparing.test(text),
     statement: isParse ? shortName(frame, headerBytes, nameEnd) : '',
   };
@@ -116,11 +116,6 @@ export class NameInForce {
     const counts = message.name || !message.acts || message.kind !== 'acts';
     this.keep(statement, counts ? message : undefined);
     return () => this.keep(statement, before);
-  }
-
-  /** The text of that message may stand for another one, which is not known. */
-  get executes(): boolean {
-    return this.message?.executes ?? true;
   }
 
   private keep(statement: string, one: MessageMentions | undefined): void {

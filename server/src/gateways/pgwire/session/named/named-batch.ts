@@ -33,6 +33,8 @@ export interface BatchOptions {
   readonly transaction: NamedTransaction;
   readonly prepared: PreparedKinds;
   readonly portals: OpenPortals;
+  /** Digests of the texts of prepared statements; null: not known. */
+  readonly texts: Map<string, string | null>;
   /** What the session's text settings are now. */
   readonly rules: () => TextRules;
   /** The session cannot go on: what it does cannot be done under a name. */

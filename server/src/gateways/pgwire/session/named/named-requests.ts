@@ -22,6 +22,8 @@ export interface NamedRequestsOptions {
   readonly wire: NamedWire;
   readonly prepared: PreparedKinds;
   readonly portals: OpenPortals;
+  /** Digests of the texts of prepared statements; null: not known. */
+  readonly texts: Map<string, string | null>;
   readonly rules: () => TextRules;
   readonly status: () => TransactionStatus;
   /** The session cannot go on: what it does cannot be done under a name. */

@@ -45,6 +45,7 @@ function start(failures?: string[]): Fixture {
     generation: 1,
     send: (bytes) => sent.push(bytes),
     reported: new Map(),
+    texts: () => new Map(),
     untold: () => 0,
     emit: (bytes) => emitted.push(bytes),
     ready: nothing,

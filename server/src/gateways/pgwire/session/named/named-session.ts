@@ -33,6 +33,8 @@ export interface NamedSessionOptions {
   readonly generation: number;
   /** Settings that PostgreSQL has reported, as they are now. */
   readonly reported: ReadonlyMap<string, string>;
+  /** Digests of what the client has prepared so far (session/prepared-texts.ts). */
+  readonly texts: () => Map<string, string | null>;
   /** ReadyForQuery messages that PostgreSQL has sent and the client has not been told. */
   readonly untold: () => number;
   /** To PostgreSQL. */
@@ -178,6 +180,7 @@ export class NamedSession {
       wire: this.createWire(),
       prepared: tracker.prepared.copy(),
       portals: tracker.portals.copy(),
+      texts: this.options.texts(),
       rules: () => tracker.rules,
       status: () => answers.status,
       refuse: () => fail(errors.namedTransactionHidden),
