@@ -43,7 +43,7 @@ export async function damageGroup({ payload, cases, wholeMsMax, say }: DamageOpt
       // Or the start makes the logs of transactions anew.
       if (ofEnds.test(one.target)) await checkpoint(cluster);
       const expected = contentsOf(probed, commits);
-      const options = { cluster, paths, expected, wholeMsMax, unseenMs, remembersSizes: payload === 'wal' };
+      const options = { cluster, paths, expected, wholeMsMax, unseenMs };
       const outcome = await runCase(options, one);
       say(outcome);
       if (outcome.code === 'stated' || outcome.code === 'unnoticed')

@@ -51,14 +51,12 @@ export interface CaseOptions {
   readonly wholeMsMax: number;
   /** So long a damage of a running replica may go unseen before the replica is started again. */
   readonly unseenMs: number;
-  /** Replicas remember the sizes of their files. */
-  readonly remembersSizes: boolean;
 }
 
 const settleMsMax = 180_000;
 const lookMs = 250;
 const rememberedMsMax = 60_000;
-const ofRelation = /<(?:table|toast|index)>/;
+const ofRelation = /<(?:catalog|table|toast|index)>/;
 /** Whatever has no checksum, and is remembered. */
 export const ofEnds = /pg_xact|pg_multixact/;
 
@@ -67,7 +65,7 @@ export async function runCase(options: CaseOptions, one: Case): Promise<Outcome>
   const { id, processPid } = await choose(cluster, one.role);
   const mark = await logMark(cluster, id);
   const directory = join(cluster.dataDir, id, 'postgres');
-  if (options.remembersSizes && ofRelation.test(one.target)) await untilRemembered(directory, paths);
+  if (ofRelation.test(one.target)) await untilRemembered(directory, paths);
   if (ofEnds.test(one.target)) await untilWritten(join(directory, 'ends.json'));
   if (one.when === 'stopped') await stopReplica(cluster, id, processPid);
   const isThere = await damage(directory, one, paths);
@@ -242,8 +240,8 @@ async function connect({ socketDir, port }: ReplicaStatus['postgres']): Promise<
 export async function probe(postgres: ReplicaStatus['postgres']): Promise<string> {
   const client = await connect(postgres);
   try {
-    const { rows } = await client.query<{ pages: string; missing: string }>(
-      `SELECT (SELECT count(*) || '/' || sum(hashtextextended(text, 0)) FROM damage_case) AS pages,
+    const { rows } = await client.query<{ pages: string; missing: string; catalog: string }>(
+      `SELECT (SELECT count(*) || '/' || sum(hashtextextended(text, 0)) FROM damage_case) AS pages, (SELECT count(*) FROM pg_proc) AS catalog,
               (SELECT count(*) FROM pg_class WHERE relpersistence = 'p' AND pg_relation_filepath(oid) IS NOT NULL
                 AND pg_stat_file(pg_relation_filepath(oid), true) IS NULL) AS missing`,
     );
@@ -251,7 +249,7 @@ export async function probe(postgres: ReplicaStatus['postgres']): Promise<string
     const found = await client.query<{ text: string }>('SELECT text FROM damage_case WHERE id = 77');
     // Each page of the index.
     const all = await client.query<{ count: string }>('SELECT count(*) FROM damage_case WHERE id > 0');
-    return `${rows[0]!.pages} rows, ${rows[0]!.missing} files missing, ${found.rows.length} and ${all.rows[0]!.count} by index`;
+    return `${rows[0]!.pages} rows, ${rows[0]!.missing} files missing, ${rows[0]!.catalog} functions, ${found.rows.length} and ${all.rows[0]!.count} by index`;
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -168,7 +168,6 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       directory: placesOf(config.dataDir).postgres,
       dataDir: postgres.instance.dataDir,
       socketDir: postgres.instance.socketDir,
-      hasWal: false,
     }),
     onDamage: () => void replacement.begin('presumedDamaged'),
   });

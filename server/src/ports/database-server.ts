@@ -32,7 +32,7 @@ export interface StandbyHandlers {
   /** Positions on the chain that was sent: what an earlier timeline had beyond its end is not among them. */
   readonly onReport: (report: StandbyReport) => void;
   readonly onStreaming: (from: Lsn, timeline: Timeline) => void;
-  /** The connection has ended; PostgreSQL opens another by itself. */
+  /** The connection has ended; PostgreSQL opens another by itself. The reason is PostgreSQL's where it has said one. */
   readonly onStreamEnded: (reason: string) => void;
 }
 

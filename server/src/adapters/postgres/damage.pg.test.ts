@@ -164,7 +164,7 @@ it('looks at the files of a running PostgreSQL find what is gone, and nothing el
   const directory = await damaged(() => Promise.resolve());
   const instance = await start(directory);
   const { dataDir, socketDir } = instance;
-  const look = new FileLook({ directory, dataDir, socketDir, hasWal: false });
+  const look = new FileLook({ directory, dataDir, socketDir });
   try {
     const client = await connectAlone(instance);
     await client.query(
@@ -245,7 +245,7 @@ it('looks find that a PostgreSQL which has started lets in no session for want o
   try {
     await instance.start({ kind: 'standby', connectionInfo: 'host=/nowhere' });
     const { dataDir, socketDir } = instance;
-    const look = new FileLook({ directory, dataDir, socketDir, hasWal: false });
+    const look = new FileLook({ directory, dataDir, socketDir });
     const refused = {
       code: 'refused',
       reason: expect.stringMatching(/role "postgres" does not exist/) as string,

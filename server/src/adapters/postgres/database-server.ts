@@ -5,7 +5,7 @@
  * Invariants: a standby has no other primary than the feed, and no replication slot, which would keep its WAL for ever.
  */
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { readdir, rm } from './account-files.ts';
 import { chooseLaunchUser } from './launch-user.ts';
 import type { Client } from 'pg';
@@ -41,6 +41,8 @@ import { isStopped } from './process-identity.ts';
 import { promoteStandby, type PromotedRun } from './promotion.ts';
 import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
+import { makeRoomForHolders } from './lock-holders.ts';
+import { ReceiverWords } from './replication/receiver-words.ts';
 import { StandbyFlushes } from './replication/standby-flushes.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
 import { completeTimelineStarts } from './timeline-starts.ts';
@@ -73,6 +75,7 @@ interface StandbyRun extends Pick<PromotedRun, 'receivedFrom'> {
 
 /** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
 const firstAnswerMs = 5_000;
+const roomAgainMs = 1_000;
 
 /** Of WAL by all processes but a walreceiver, and not of new segment files. The time is counted with `track_wal_io_timing`. */
 const flushesSql = `(SELECT coalesce(pg_catalog.sum(fsyncs), 0)::pg_catalog.text FROM pg_catalog.pg_stat_io WHERE object OPERATOR(pg_catalog.=) 'wal' AND context OPERATOR(pg_catalog.=) 'normal') AS flushes,
@@ -89,6 +92,7 @@ class Server implements PostgresDatabaseServer {
   private reserve: LockReserve | null = null;
   private readonly files: FileLook;
   private readonly waits = new EndedWaits();
+  private readonly receiver = new ReceiverWords();
   private readonly standbyFlushes = new StandbyFlushes();
   /** Counts its runs, and their ends: what was begun in one is nothing that another is asked. */
   private run = 0;
@@ -100,8 +104,11 @@ class Server implements PostgresDatabaseServer {
     this.snapshots = new OwnSession(instance);
     const { dataDir, socketDir } = instance;
     const { directory } = options;
-    this.files = new FileLook({ directory, dataDir, socketDir, hasWal: true });
-    instance.watchLog((text) => this.waits.add(text));
+    this.files = new FileLook({ directory, dataDir, socketDir });
+    instance.watchLog((text) => {
+      this.waits.add(text);
+      this.receiver.add(text);
+    });
   }
 
   async startStandby(
@@ -126,11 +133,12 @@ class Server implements PostgresDatabaseServer {
         receivedFrom = Math.min(receivedFrom, timeline);
         handlers.onStreaming(from, timeline);
       },
-      onEnded: handlers.onStreamEnded,
+      onEnded: (reason) => handlers.onStreamEnded(this.receiver.take() ?? reason),
     });
     this.feed = feed;
     const run = (this.run += 1);
     await this.instance.start({ kind: 'standby', connectionInfo: feed.connectionInfo }, ended);
+    void this.makeRoom(run);
     return {
       more: () => feed.more(),
       ask: () => feed.ask(),
@@ -156,13 +164,14 @@ class Server implements PostgresDatabaseServer {
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
     const run = (this.run += 1);
     await this.instance.start({ kind: 'primary' }, ended);
+    await this.makeRoom(run);
     const { instance, session } = this;
     const isOver = (): boolean => this.run !== run;
     const barriers = new BarrierSessions(instance.socketDir);
     const reserve = this.reserveLocks(isOver);
     const opening = openPrimary({ instance, session, isOver, barriers, reserve });
     const isOpen = new AbortController();
-    const late = setTimeout(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
+    const late = wait(firstAnswerMs, null, { signal: isOpen.signal }).then(() => {
       throw new LaunchError('PostgreSQL has started, and answers nothing', { code: 'launchFailed' });
     });
     return Promise.race([opening, late]).finally(() => isOpen.abort());
@@ -183,6 +192,16 @@ class Server implements PostgresDatabaseServer {
     await promoteStandby({ instance, session, isOver, receivedFrom }, promotion);
     await this.closeFeed(feed);
     return openPrimary({ instance, session, isOver, barriers, reserve });
+  }
+
+  /** A standby lets sessions in once it is consistent; promoted, it is the same PostgreSQL. Never rejects. */
+  private async makeRoom(run: number): Promise<void> {
+    const isOver = (): boolean => this.run !== run || !this.instance.isAlive();
+    const isMade = await makeRoomForHolders(this.instance, isOver).then(
+      () => true,
+      () => isOver(),
+    );
+    if (!isMade) setTimeout(() => void this.makeRoom(run), roomAgainMs).unref();
   }
 
   private reserveLocks(isOver: () => boolean): LockReserve {

@@ -23,8 +23,6 @@ export interface LookedAt {
   readonly directory: string;
   readonly dataDir: string;
   readonly socketDir: string;
-  /** Whether its WAL, which explains what becomes shorter, is in its directory as it was written: then the sizes of files are remembered. */
-  readonly hasWal: boolean;
   /** Of one statement of a look, if not the usual. */
   readonly statementMs?: number;
 }
@@ -72,13 +70,13 @@ export class FileLook {
   /** Of this round, those that are not done. */
   private databases: Pick<ListedDatabase, 'name' | 'bytes'>[] = [];
   private above = '0';
-  private readonly sizes: RelationSizes | null;
+  private readonly sizes: RelationSizes;
   private readonly ends: TransactionEnds;
 
   constructor(place: LookedAt) {
     this.place = place;
-    const { directory, dataDir, hasWal } = place;
-    this.sizes = hasWal ? new RelationSizes(dataDir, join(directory, rememberedNames.sizes)) : null;
+    const { directory, dataDir } = place;
+    this.sizes = new RelationSizes(dataDir, join(directory, rememberedNames.sizes));
     this.ends = new TransactionEnds(dataDir, join(directory, rememberedNames.ends));
   }
 
@@ -86,13 +84,13 @@ export class FileLook {
   restart(): void {
     this.databases = [];
     this.above = '0';
-    this.sizes?.restart();
+    this.sizes.restart();
     this.ends.restart();
   }
 
   /** Nothing more is written of the PostgreSQL before `restart`. */
   async settled(): Promise<void> {
-    await this.sizes?.settled();
+    await this.sizes.settled();
     await this.ends.settled();
   }
 
@@ -161,12 +159,12 @@ export class FileLook {
   private async part(client: Client): Promise<FileFinding> {
     const ends = await this.ends.look(client);
     if (ends.code !== 'whole') return ends;
-    const bounds = (await this.sizes?.bounds(client)) ?? null;
+    const bounds = await this.sizes.bounds(client);
     if (this.databases.length === 0) {
       const listed = await listDatabases(client);
       this.databases = listed.filter(({ isOpen, isBroken }) => isOpen && !isBroken);
       this.above = '0';
-      this.sizes?.beginCycle();
+      this.sizes.beginCycle();
       return { code: 'whole' };
     }
     const { rows } = await client.query<Relation>(relationsSql, [this.above]);
@@ -194,7 +192,6 @@ export class FileLook {
     isLast: boolean,
   ): Promise<FileFinding> {
     const { sizes } = this;
-    if (sizes === null) return { code: 'whole' };
     if (this.above === '0') sizes.beginRound(bounds);
     const files = rows.flatMap(({ oid, path, size }) =>
       path === null ? [] : [{ oid, path, bytes: Number(size) }],

@@ -15,7 +15,7 @@ let fixture: RealFixture;
 let primary: TestPrimary;
 
 beforeEach(async () => {
-  fixture = await openRealFixture(await testBinaries());
+  fixture = await openRealFixture(await testBinaries(), { max_locks_per_transaction: '16' });
   primary = await resumePrimary(fixture, logOf(await foundDatabase(fixture)));
   primary.chooseAlways();
 });
@@ -31,6 +31,30 @@ async function fillLocks(): Promise<Client> {
       BEGIN PERFORM pg_advisory_xact_lock(n); EXCEPTION WHEN out_of_memory THEN EXIT; END;
     END LOOP;
   END $$`);
+  return client;
+}
+
+/** The same with tables, whose locks a standby holds, too. */
+async function fillLocksOfTables(): Promise<Client> {
+  const client = await connect();
+  await client.query('BEGIN; SELECT pg_current_xact_id()');
+  for (const atOnce of [100, 1]) {
+    let made = 0;
+    const more = (): Promise<unknown> =>
+      client.query(
+        `DO $$ BEGIN FOR n IN 1..${atOnce} LOOP EXECUTE format('CREATE TABLE t_${atOnce}_${made}_%s ()', n); END LOOP; END $$`,
+      );
+    let isRoom = true;
+    while (isRoom) {
+      await client.query('SAVEPOINT before');
+      isRoom = await more().then(
+        () => true,
+        ({ code }: { code: string }) => code !== '53200',
+      );
+      made += atOnce;
+      await client.query(isRoom ? 'RELEASE before' : 'ROLLBACK TO before');
+    }
+  }
   return client;
 }
 
@@ -50,24 +74,30 @@ it('a barrier is made all the same, again and again', async () => {
   await client.end();
 });
 
-it('a standby that is promoted with what filled it takes over, and makes barriers', async () => {
-  const client = await fillLocks();
-  await client.query("PREPARE TRANSACTION 'full'");
-  await primary.passBarrier();
-  await primary.untilReceived();
-  const { log } = primary;
-  await fixture.server.stop('immediate');
-  const fed = await FedStandby.start(fixture, log, log.position);
-  await fed.untilReplayed(log.position.end);
-  const { replayed, nextXid } = await fed.look();
-  fed.standby.shut();
-  const timeline = log.lead(replayed, { system: log.position.system, nextXid });
-  const history = (number: Timeline): string => timelineFile(log.position, number);
-  const promoted = await fed.standby.promote({ timeline, fork: replayed, history });
-  expect(await promoted.barrier()).toBeGreaterThan(replayed);
-  await fixture.server.stop('immediate');
-  expect(await (await fixture.server.startPrimary(never)).barrier()).toBeGreaterThan(replayed);
-});
+it.each([
+  ['locks', fillLocks],
+  ['tables', fillLocksOfTables],
+])(
+  'a standby that is promoted with the %s that filled it takes over, and makes barriers',
+  async (_what, fill) => {
+    const client = await fill();
+    await client.query("PREPARE TRANSACTION 'full'");
+    await primary.passBarrier();
+    await primary.untilReceived();
+    const { log } = primary;
+    await fixture.server.stop('immediate');
+    const fed = await FedStandby.start(fixture, log, log.position);
+    await fed.untilReplayed(log.position.end);
+    const { replayed, nextXid } = await fed.look();
+    fed.standby.shut();
+    const timeline = log.lead(replayed, { system: log.position.system, nextXid });
+    const history = (number: Timeline): string => timelineFile(log.position, number);
+    const promoted = await fed.standby.promote({ timeline, fork: replayed, history });
+    expect(await promoted.barrier()).toBeGreaterThan(replayed);
+    await fixture.server.stop('immediate');
+    expect(await (await fixture.server.startPrimary(never)).barrier()).toBeGreaterThan(replayed);
+  },
+);
 
 it('a prepared transaction that filled it is rolled back for its age', async () => {
   const client = await fillLocks();

@@ -1,8 +1,8 @@
 /**
  * Entries of a primary's shared lock table that are kept from clients. They are locks that nobody else asks for, held by a session of our own.
  *
- * A transaction that takes every entry and is prepared outlives its leader. Without entries to spare, PostgreSQL ends with an error when a standby is promoted: it takes the locks of prepared transactions again, beside what the replica's own sessions hold. And a
- * new leader can make no barrier.
+ * A transaction that takes every entry and is prepared outlives its leader. Without entries to spare a new leader can make no barrier, and PostgreSQL ends with an error when a standby is promoted: it takes the locks of prepared transactions again, beside what the replica's own sessions hold. (What
+ * their holders need is kept by lock-holders.ts.)
  *
  * Responsible for: holding them, as many as there is room for, from before clients are served; and for giving them up for the time of a piece of our own work that lacks them. A standby holds none.
  */

@@ -127,7 +127,6 @@ it('a look at files ends, and the next one looks', async () => {
     directory: dirname(dataDir),
     dataDir,
     socketDir,
-    hasWal: false,
     statementMs: 300,
   });
   stopAt(/pg_database/);

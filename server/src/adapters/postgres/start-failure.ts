@@ -42,8 +42,10 @@ export interface StartObserver {
   verdict(): StartFailure;
 }
 
-/** Time, time zone, pid, SQLSTATE; of a session also its user and database. */
+/** Of PostgreSQL's own processes and sessions of its superuser: time, time zone, pid, SQLSTATE; of a session also its user and database. */
 const line = /^\S+ \S+ \S+ \[(\d+)\] ([0-9A-Z]{5}) (?:postgres@\S* )?(LOG|FATAL|PANIC):  (.*)$/;
+/** The same of its own processes alone. */
+export const ownLine = /^\S+ \S+ \S+ \[(\d+)\] ([0-9A-Z]{5}) (LOG|FATAL|PANIC):  (.*)$/;
 
 const damaged = [
   /could not locate (?:a valid|required) checkpoint record/,

@@ -11,4 +11,6 @@ export const statementSettings: Readonly<Record<string, string>> = {
   jit: 'off',
   // What it removes, and when, is nobody's statement; and it takes locks.
   autovacuum: 'off',
+  // The WAL explains what becomes shorter by PostgreSQL's own doing (remembered/relation-sizes.ts), also of the time before a crash.
+  wal_keep_size: '256MB',
 };

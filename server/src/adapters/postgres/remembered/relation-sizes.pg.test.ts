@@ -32,7 +32,7 @@ async function start(directory: string, changes: Readonly<Record<string, string>
   const instance = await openTestInstance(directory, { settings: { ...settings, ...changes } });
   await instance.start({ kind: 'primary' });
   const { dataDir, socketDir } = instance;
-  const look = new FileLook({ directory, dataDir, socketDir, hasWal: true });
+  const look = new FileLook({ directory, dataDir, socketDir });
   return { directory, instance, look, client: await connectAlone(instance) };
 }
 
@@ -260,7 +260,7 @@ it('looks beside work that truncates, drops and rewrites all the time find nothi
   const connectionInfo = `host=${primary.instance.socketDir} port=${primary.instance.port} user=postgres`;
   await standby.start({ kind: 'standby', connectionInfo });
   const { dataDir, socketDir } = standby;
-  const atStandby = new FileLook({ directory, dataDir, socketDir, hasWal: true });
+  const atStandby = new FileLook({ directory, dataDir, socketDir });
 
   const until = performance.now() + busyMs;
   const found = new Set<string>();

@@ -36,7 +36,7 @@ async function start(directory: string): Promise<Running> {
 }
 
 function lookOf(directory: string, { dataDir, socketDir }: PostgresInstance): FileLook {
-  return new FileLook({ directory, dataDir, socketDir, hasWal: true });
+  return new FileLook({ directory, dataDir, socketDir });
 }
 
 async function startNew(): Promise<Running> {

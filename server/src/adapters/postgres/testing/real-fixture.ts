@@ -20,13 +20,16 @@ import { connectAs } from './test-instance.ts';
 const run = promisify(execFile);
 const cluster = 'contract';
 
-export async function openRealFixture(binaries: PgBinaries): Promise<RealFixture> {
+export async function openRealFixture(
+  binaries: PgBinaries,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<RealFixture> {
   const root = await mkdtemp(join(tmpdir(), 'barista-contract-'));
   const places = placesOf(root);
   const server = await createDatabaseServer({
     directory: places.postgres,
     binaries,
-    settings: {},
+    settings,
     connectionsMax: 30,
     gatherMs: 0,
   });

@@ -19,6 +19,7 @@ import { lastWholeRecord } from '../last-whole-record.ts';
 import { formatLsn, type Lsn } from '../../../wal/lsn.ts';
 import { timelineFile } from '../../../wal/timeline-file.ts';
 import type { LifeContext, Next, StandbyReaders } from './context.ts';
+import { FeedTrouble } from './feed-trouble.ts';
 import { forLeader, inTime } from './in-time.ts';
 import { proposeLeadership } from './leadership.ts';
 import { bePrimary } from './primary-phase.ts';
@@ -40,6 +41,7 @@ export interface RunningStandby {
   readonly answers: SessionAnswers;
   /** Until it reports something. */
   readonly standstill: Standstill;
+  readonly feed: FeedTrouble;
 }
 
 /** @throws LaunchError; whatever else goes wrong is what `Next` says */
@@ -59,14 +61,20 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   /** The newest that came before it counts as up, which is told first. */
   let early: StandbyReport | null = null;
   let isUp = false;
+  const feed = new FeedTrouble();
   const handlers: StandbyHandlers = {
     onReport(report) {
+      if (report.flushed > progress.flushed) feed.took();
       if (isUp) noteReport(context, progress, report);
       else early = report;
     },
-    onStreaming: (from, timeline) =>
-      options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed'),
-    onStreamEnded: (reason) => options.logger.info({ reason }, 'the standby has left the feed'),
+    onStreaming(from, timeline) {
+      if (!feed.isInRow) options.logger.info({ from: formatLsn(from), timeline }, 'the standby is fed');
+    },
+    onStreamEnded(reason) {
+      if (feed.left(reason, options.timers.nowMs()))
+        options.logger.info({ reason }, 'the standby has left the feed');
+    },
   };
   const standby = await startWatched(context, (ended) =>
     options.server.startStandby(source, handlers, ended),
@@ -79,7 +87,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   const answers = new SessionAnswers(context, standby, answerMsOf(context));
   try {
     const standstill = new Standstill(options);
-    return await follow(context, { standby, progress, wal, answers, standstill });
+    return await follow(context, { standby, progress, wal, answers, standstill, feed });
   } catch (error) {
     // It may have become a primary, whose end is told by the end of its leadership.
     if (context.standby === progress) {
@@ -164,7 +172,7 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     // It is waited for: paused replay would never get there.
     const isNeeded = options.host.isAwaited() || wishes.leading !== null;
     if (isMoving && progress.isConsistent) answers.ask(isNeeded && progress.appliedSlot < wal.position.slot);
-    const silence = answers.trouble(options.timers.nowMs());
+    const silence = answers.trouble(options.timers.nowMs()) ?? running.feed.trouble(options.timers.nowMs());
     const isWell = isMoving && silence === null;
     if (!isUp && isWell && progress.isConsistent) {
       isUp = true;
