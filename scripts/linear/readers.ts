@@ -20,7 +20,7 @@ import { readFirstPacket, startupBytesMax } from '../../server/src/gateways/pgwi
 import * as scram from '../../server/src/gateways/pgwire/login/scram/scram-messages.ts';
 import { readScramSecret } from '../../server/src/gateways/pgwire/login/scram/scram-secret.ts';
 import { ClientInput } from '../../server/src/gateways/pgwire/session/client-input.ts';
-import { kindOfText } from '../../server/src/gateways/pgwire/session/named/asking-text.ts';
+import { discardsAll, kindOfText } from '../../server/src/gateways/pgwire/session/named/asking-text.ts';
 import { messageMentions } from '../../server/src/gateways/pgwire/session/named/name-in-force.ts';
 import { readRequestRow } from '../../server/src/gateways/pgwire/session/named/request-row.ts';
 import { textDigest } from '../../server/src/gateways/pgwire/session/prepared-texts.ts';
@@ -178,6 +178,7 @@ export const readers: Readonly<Record<string, Feed>> = {
     });
   }),
   'gateways/pgwire/session/named/asking-text.ts kindOfText': text(kindOfText),
+  'gateways/pgwire/session/named/asking-text.ts discardsAll': text(discardsAll),
   'gateways/pgwire/session/named/name-in-force.ts messageMentions': (bytes) =>
     void messageMentions(send.query(bytes.toString('latin1'))),
   'gateways/pgwire/session/named/request-row.ts readRequestRow': text((value) =>

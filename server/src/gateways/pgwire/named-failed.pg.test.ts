@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { frame } from './testing/frames.ts';
 import { ask, codeOf, q, run } from './testing/helpers.ts';
-import { client, connect, gateway, pg, recorded, useNamedTransactions } from './testing/named.ts';
+import { client, connect, gateway, name, pg, recorded, useNamedTransactions } from './testing/named.ts';
 import { connectWire, type WireClient } from './testing/wire-client.ts';
 
 useNamedTransactions();
@@ -272,4 +272,20 @@ it('COPY and settings do not matter where nothing has failed', async () => {
   expect((await session(...requests)).at(-1)).toBe('COMMIT');
   expect((await session(...requests)).at(-1)).toBe('again COMMIT');
   expect((await session([q("INSERT INTO done VALUES ('C')")])).at(-1)).toBe('again COMMIT');
+});
+
+it('a session that a pooler has reset is a new one', async () => {
+  const set = [q("SET barista.request_id = 'x'")];
+  expect(await session(...failed, [q('DISCARD ALL')], set, [q(other)])).toContain('INSERT 0 1');
+  expect((await session([q("INSERT INTO done VALUES ('C')")])).at(-1)).toBe('again INSERT 0 1');
+  const named = await connect({ options: '-c barista.request_id=y' });
+  await named.query(failing).catch(() => {});
+  await named.query('DISCARD ALL');
+  await named.query(other);
+  await named.end();
+  const later = await connect();
+  await name('y', later);
+  expect(await codeOf(later.query(failing))).toBe('RQ001');
+  await later.end().catch(() => {});
+  expect(await done()).toEqual(['B', 'B']);
 });

@@ -53,6 +53,31 @@ describe('a statement of its own that is repeated', () => {
     },
   );
 
+  it('leaves its statement prepared, as its client is told', async () => {
+    const wire = await connectWire(gateway.connection);
+    const bound = (one: string): Buffer[] => [send.bind({ portal: '', statement: one }), send.execute('')];
+    await ask(wire, send.parse('old', 'SELECT 1'), send.sync);
+    for (const [statement, others] of [
+      ['p', []],
+      ['q', [send.closeStatement('old')]],
+    ] as const) {
+      await ask(wire, q("SET barista.request_id = 'x'"));
+      const answer = await ask(
+        wire,
+        ...others,
+        send.parse(statement, insert),
+        ...bound(statement),
+        send.sync,
+      );
+      expect(answer.at(-2)).toBe('C INSERT 0 1\\0');
+    }
+    expect(await keys(pg)).toEqual([1]);
+    await pg.superuser.query('DELETE FROM t');
+    expect(await ask(wire, ...bound('q'), send.sync)).toContain('C INSERT 0 1\\0');
+    expect((await ask(wire, ...bound('old'), send.sync))[0]).toContain('C=26000');
+    wire.close();
+  });
+
   it('of several in one message is one transaction, and its tags are not kept', async () => {
     const both = "INSERT INTO t VALUES (1, 'x'); UPDATE t SET b = 'y'";
     await name('x');

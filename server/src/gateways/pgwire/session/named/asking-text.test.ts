@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { kindOfText } from './asking-text.ts';
+import { discardsAll, kindOfText } from './asking-text.ts';
 
 it.each([
   '',
@@ -77,4 +77,10 @@ it.each([
   `SELECT '${'x'.repeat(1_000)}'`,
 ])('may act: %s', (text) => {
   expect(kindOfText(text)).toBe('acts');
+});
+
+it('knows DISCARD ALL by itself', () => {
+  for (const text of ['DISCARD ALL', '/* reset */ discard all;']) expect(discardsAll(text)).toBe(true);
+  for (const text of ['DISCARD PLANS', 'DISCARD ALL; SELECT 1', 'SELECT 1', "DISCARD 'ALL"])
+    expect(discardsAll(text)).toBe(false);
 });

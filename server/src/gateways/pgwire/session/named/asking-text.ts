@@ -57,6 +57,15 @@ export function kindOfText(text: string): TextKind {
   return kind;
 }
 
+/** DISCARD ALL, by itself: behind it a session is as if it had just begun. */
+export function discardsAll(text: string): boolean {
+  if (text.length > askingCharsMax) return false;
+  const tokens = plainTokens(text) ?? [];
+  const [statement = [], ...others] = statementsOf(tokens);
+  const all = statement.map(({ value }) => value).join(' ') === 'discard all';
+  return all && others.every(({ length }) => length === 0);
+}
+
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/));
 }

@@ -1,7 +1,7 @@
 /**
  * The frames with which PostgreSQL would answer a batch of the extended protocol that does nothing but succeed, so that a repetition of it can be answered without being run.
  *
- * Bounded: of a batch with very many messages the answers are not told again.
+ * Bounded: of a batch with very many messages, or that prepares very long texts, the answers are not told again.
  */
 import {
   bindComplete,
@@ -17,15 +17,25 @@ import { front } from '../../../../pgwire/message-types.ts';
 type Reply = Buffer | 'tag' | 'unknown';
 
 const repliesMax = 1_000;
+const preparesBytesMax = 1_048_576;
+const statementLetter = 'S'.charCodeAt(0);
 const portalLetter = 'P'.charCodeAt(0);
 
 export class ExpectedReplies {
+  /** Messages that prepare statements, or close them: a client that is told their success goes by it later. */
+  readonly prepares: Buffer[] = [];
+  private preparesBytes = 0;
   private readonly replies: Reply[] = [];
 
   /** The next message of the batch. */
   note(frame: Buffer): void {
     if (this.replies.length > repliesMax) return;
-    const reply = this.replies.length === repliesMax ? 'unknown' : replyTo(frame);
+    if (prepares(frame)) {
+      this.preparesBytes += frame.length;
+      if (this.preparesBytes <= preparesBytesMax) this.prepares.push(frame);
+    }
+    const isBounded = this.replies.length < repliesMax && this.preparesBytes <= preparesBytesMax;
+    const reply = isBounded ? replyTo(frame) : 'unknown';
     if (reply !== null) this.replies.push(reply);
   }
 
@@ -35,6 +45,10 @@ export class ExpectedReplies {
     if (replies.filter((reply) => reply === 'tag').length !== 1 || replies.includes('unknown')) return null;
     return replies.map((reply) => (reply === 'tag' ? commandComplete(tag) : (reply as Buffer)));
   };
+}
+
+function prepares(frame: Buffer): boolean {
+  return frame[0] === front.parse || (frame[0] === front.close && frame[headerBytes] === statementLetter);
 }
 
 function replyTo(frame: Buffer): Reply | null {

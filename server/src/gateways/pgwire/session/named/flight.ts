@@ -33,6 +33,8 @@ export interface ClientFlight {
   /** Rows, or COPY data, are part of the answer. */
   tellsData: boolean;
   failed: boolean;
+  /** It is not run, since its name is taken, and its success is told with this tag, if it can be told; else ''. */
+  tagBefore: string;
   /** ParseComplete and BindComplete. */
   parsed: number;
   bound: number;
@@ -69,6 +71,7 @@ export function clientFlight(
     completions: 0,
     tellsData: false,
     failed: false,
+    tagBefore: '',
     parsed: 0,
     bound: 0,
     copy: 'none',

@@ -87,8 +87,9 @@ export class GivenNames {
     else if (executed !== nothing) attempt.add(executed, frame.subarray(end));
   }
 
-  /** The flight is answered: what was not done in it was not given. */
-  answered({ parsed, bound }: ClientFlight): void {
+  /** The flight is answered: what was not done in it was not given. `isPrepared`: its statements are prepared behind it. */
+  answered({ parsed: done, bound }: ClientFlight, isPrepared: boolean): void {
+    const parsed = isPrepared ? this.undoParses.length : done;
     const undo = [...this.undoParses.slice(parsed).toReversed(), ...this.undoBinds.slice(bound).toReversed()];
     for (const one of undo) one();
     this.undoParses = [];

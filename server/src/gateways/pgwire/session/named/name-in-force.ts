@@ -8,7 +8,7 @@ import { isOwnQuestion } from '../../../../pgwire/own-questions.ts';
 import { headerBytes } from '../../../../pgwire/frame-splitter.ts';
 import { mentionIn } from '../../codec/mentions.ts';
 import { front } from '../../../../pgwire/message-types.ts';
-import { kindOfText, type TextKind } from './asking-text.ts';
+import { discardsAll, kindOfText, type TextKind } from './asking-text.ts';
 
 /** What lets a mention have an effect later, without another one. */
 const lasting = /\b(?:create|prepare|do|declare|alter)\b/i;
@@ -42,6 +42,8 @@ export interface MessageMentions {
   readonly lasts: boolean;
   /** Its text may stand for another one, which is not known. */
   readonly executes: boolean;
+  /** DISCARD ALL, in a message of its own. */
+  readonly discardsAll: boolean;
   /** A prepared statement may stand for something else behind it. */
   readonly prepares: boolean;
   /** Of a Parse. */
@@ -70,6 +72,7 @@ export function messageMentions(frame: Buffer): MessageMentions | null {
     kind,
     lasts: name && !isParse && lasting.test(text),
     executes: type === front.query && executing.test(text),
+    discardsAll: type === front.query && isShort && discardsAll(bare),
     prepares: sql !== null && preparing.test(text),
     statement: isParse ? shortName(frame, headerBytes, nameEnd) : '',
   };

@@ -188,7 +188,10 @@ export class NamedBatch {
     if (this.status === 'I' && wire.name.mayBeSet && isWrapped(kind)) {
       const isBound = frame[0] === front.bind;
       const acts = wire.name.willAct(isBound);
-      this.follow(transaction.wrap(this.replies.frames, { extended: true, acts }));
+      const { replies } = this;
+      const prepares = (): readonly Buffer[] => replies.prepares;
+      const flight = transaction.wrap(replies.frames, { extended: true, acts, prepares });
+      this.follow(flight, () => flight.tagBefore !== '' && replies.frames(flight.tagBefore) !== null);
       this.state = 'wrapped';
     } else if (this.status === 'T' && wire.name.mayBeSet && isCommit(kind)) {
       this.follow(transaction.claimBefore(kind));
@@ -207,9 +210,9 @@ export class NamedBatch {
     this.options.wire.answers.expect(flight);
   }
 
-  private follow(flight: ClientFlight): void {
+  private follow(flight: ClientFlight, isPrepared = (): boolean => false): void {
     this.flight = flight;
-    flight.answered = () => this.given.answered(flight);
+    flight.answered = () => this.given.answered(flight, isPrepared());
   }
 
   private answered(status: TransactionStatus): void {

@@ -63,6 +63,8 @@ export class NamedSession {
   private readonly answers: FlightAnswers;
   private requests: NamedRequests | null = null;
   private state: State = 'off';
+  /** The startup packet may give a name, which DISCARD ALL brings back. */
+  private isNamedAtStart = false;
   /** What has passed of the transaction that is open is one BEGIN, if one is. */
   private hasJustBegun = false;
   /** What the client has sent and nobody has looked at. */
@@ -89,6 +91,7 @@ export class NamedSession {
 
   /** Something in the startup packet: there is nothing to look at yet. */
   mentioned(): void {
+    this.isNamedAtStart = true;
     this.name.mentioned();
   }
 
@@ -232,12 +235,15 @@ export class NamedSession {
   }
 
   private taken(mentions: MessageMentions, requests: NamedRequests): void {
-    const { type, kind, executes, prepares } = mentions;
+    const { type, kind, executes, prepares, discardsAll } = mentions;
     this.name.taken(mentions);
     if (prepares) requests.forgetTexts();
     if (type === front.parse || type === front.bind) return;
     if (executes) this.attempt.blur();
     if (kind !== 'asks') this.attempt.altered();
+    // A pooler hands the session to another client, or another name is given.
+    const isAsNew = discardsAll && this.options.answers.status === 'I' && !this.isNamedAtStart;
+    if (isAsNew) this.attempt.cleared();
   }
 
   /** False if nothing can be handed on now. */

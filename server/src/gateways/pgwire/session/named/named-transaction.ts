@@ -13,6 +13,7 @@ import {
   errorResponse,
   notice,
 } from '../../../../pgwire/backend-messages.ts';
+import { sync } from '../../../../pgwire/frontend-messages.ts';
 import type { StatementKind } from '../../../../pgwire/statement-kinds.ts';
 import type { TransactionStatus } from '../../../../pgwire/message-types.ts';
 import * as errors from '../../errors.ts';
@@ -31,6 +32,8 @@ export interface Wrapped {
   readonly extended: boolean;
   /** It does more than set, show or ask, as far as its first statement tells: what does not leaves the name for the next one, also where that is taken. */
   readonly acts: boolean;
+  /** Messages of it that prepare statements or close them, once all of it has been sent. */
+  readonly prepares?: () => readonly Buffer[];
 }
 
 /** The frames with which PostgreSQL would have answered a request that it was not given, by the tag of its success; null if that cannot be told. */
@@ -44,18 +47,20 @@ export class NamedTransaction {
   }
 
   /** To be called before the messages of the request are sent. Returns its flight. */
-  wrap(replies: Replies, { extended, acts }: Wrapped): ClientFlight {
+  wrap(replies: Replies, { extended, acts, prepares = () => [] }: Wrapped): ClientFlight {
     const { answers, send } = this.wire;
     let refused: ErrorFields | null = null;
     let before = '';
     const client: ClientFlight = clientFlight('hold', extended, (status) =>
-      this.wrappedAnswered({ client, replies, refused, before, status }),
+      this.wrappedAnswered({ client, replies, prepares, refused, before, status }),
     );
     answers.expect(
       ownFlight(({ row, error }) => {
         refused = error;
-        if (error !== null) client.mode = 'swallow';
-        else before = this.note(row);
+        if (error !== null) {
+          client.mode = 'swallow';
+          if (isRepetition(error)) client.tagBefore = readRecord(error.get('D') ?? '').tag;
+        } else before = this.note(row);
       }),
     );
     answers.expect(client);
@@ -101,12 +106,13 @@ export class NamedTransaction {
   private wrappedAnswered(wrapped: {
     readonly client: ClientFlight;
     readonly replies: Replies;
+    readonly prepares: () => readonly Buffer[];
     readonly refused: ErrorFields | null;
     /** The name that was set before it, or none. */
     readonly before: string;
     readonly status: TransactionStatus;
   }): void {
-    const { client, replies, refused, before, status } = wrapped;
+    const { client, replies, prepares, refused, before, status } = wrapped;
     const { answers, name, attempt } = this.wire;
     if (refused !== null) {
       const again = isRepetition(refused);
@@ -117,8 +123,10 @@ export class NamedTransaction {
         else this.tellError(refused);
         answers.sayReady('I');
       };
-      if (status === 'I') tell();
-      else this.run(again ? own.rollBackAndForget : own.rollBack, tell);
+      const isTold = again && client.tagBefore !== '' && replies(client.tagBefore) !== null;
+      const finish = isTold ? () => this.prepare(prepares(), tell) : tell;
+      if (status === 'I') finish();
+      else this.run(again ? own.rollBackAndForget : own.rollBack, finish);
     } else if (status === 'E') {
       attempt.failed(name);
       this.run(own.rollBack, () => answers.sayReady('I'));
@@ -128,6 +136,16 @@ export class NamedTransaction {
       this.tellSuccess(client);
       answers.sayReady(status);
     }
+  }
+
+  /** What the request that is told as done has prepared the first time. */
+  private prepare(messages: readonly Buffer[], done: () => void): void {
+    if (messages.length === 0) done();
+    else
+      this.run(Buffer.concat([...messages, sync]), ({ error }) => {
+        if (error === null) done();
+        else this.wire.fail(errors.committedBeforeUntold);
+      });
   }
 
   private commitWrapped(client: ClientFlight, before: string): void {
