@@ -61,6 +61,8 @@ export interface PgwireLimits {
   readonly placesMax: number;
   /** Clients that do so at the same time. */
   readonly movesMax: number;
+  /** Requests of one client that are not answered: with more nothing is read from it. */
+  readonly unansweredMax: number;
   /** What is kept of a client's requests that are not answered. */
   readonly keptBytesMax: number;
   /** What is kept of its prepared statements. */
@@ -107,6 +109,7 @@ export const defaultLimits: PgwireLimits = {
   movesWithinMs: 60_000,
   placesMax: 5,
   movesMax: 16,
+  unansweredMax: 256,
   keptBytesMax: MiB,
   preparedBytesMax: MiB,
   keptBytesInAllMax: 128 * MiB,

@@ -18,6 +18,7 @@ import { VouchedLinks } from './front/vouched-links.ts';
 import { IdleWatch } from './kept/idle-watch.ts';
 import { KeptBudget } from './kept/kept-budget.ts';
 import { Turns } from './kept/turns.ts';
+import { ThreadShare } from './session/thread-share.ts';
 import { type AccessRuleText, compileAccess } from './login/access-rules.ts';
 import type { ClientLink } from './login/client-link.ts';
 import { gatewayKeys } from './login/keys.ts';
@@ -103,6 +104,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     late: new LateWatch(service, limits.lateMs),
     requestDatabases: new RequestDatabases(service),
     moves: new Turns(limits.movesMax),
+    share: new ThreadShare(),
     keptBudget: new KeptBudget(limits.keptBytesInAllMax),
     idleWatch: new IdleWatch(limits.idleLookMs),
     vouched: new VouchedLinks(),

@@ -248,6 +248,7 @@ function keep(
     service: front.service,
     open: upstreamOpener(front, arrival),
     turns: front.moves,
+    share: front.share,
     budget: front.keptBudget,
     onAuthenticated: () => {
       // The leader's gateway has seen to it, if this one has not.

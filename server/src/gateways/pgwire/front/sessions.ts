@@ -24,6 +24,7 @@ import type { IdleWatch } from '../kept/idle-watch.ts';
 import type { KeptBudget } from '../kept/kept-budget.ts';
 import type { LeftSession } from '../kept/left-session.ts';
 import type { Turns } from '../kept/turns.ts';
+import type { ThreadShare } from '../session/thread-share.ts';
 import type { Admission, Applicant, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
 import { cancelSession } from './cancel-session.ts';
@@ -65,6 +66,8 @@ export interface Front {
   readonly requestDatabases: RequestDatabases;
   /** Clients that go to another leader. */
   readonly moves: Turns;
+  /** Of the thread, for what kept clients and their upstreams say. */
+  readonly share: ThreadShare;
   readonly keptBudget: KeptBudget;
   readonly idleWatch: IdleWatch;
   readonly vouched: VouchedLinks;

@@ -14,7 +14,8 @@ import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
 import { askOutcome, farewell, wordsAfter } from '../session/farewell.ts';
-import { Valve } from '../session/valve.ts';
+import { Intake } from '../session/intake.ts';
+import type { ThreadShare } from '../session/thread-share.ts';
 import { type Found, findUpstream } from './find-upstream.ts';
 import { Following } from './following.ts';
 import type { KeptBudget } from './kept-budget.ts';
@@ -40,6 +41,8 @@ export interface KeptClientOptions {
   >;
   readonly open: OpenUpstream;
   readonly turns: Turns;
+  /** Of the thread, with all other clients. */
+  readonly share: ThreadShare;
   readonly budget: KeptBudget;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
@@ -65,11 +68,11 @@ type State = 'open' | 'moving' | 'asking' | 'closed';
 export class KeptClient {
   private readonly options: KeptClientOptions;
   private readonly client: Duplex;
-  private readonly clientValve: Valve;
+  private readonly fromClient: Intake;
   private readonly following: Following;
   private place: Place;
   private upstream: Duplex;
-  private upstreamValve: Valve;
+  private fromUpstream: Intake;
   private state: State = 'open';
   private clientEnded = false;
   /** Something has passed, in either direction, behind the startup packet. */
@@ -90,7 +93,7 @@ export class KeptClient {
     this.client = client;
     this.heard = options.left !== null;
     this.greeting = options.isProven && !this.heard ? [] : null;
-    this.clientValve = new Valve(client);
+    this.fromClient = new Intake(client, options.share, (piece) => this.onClient(piece));
     this.place = options.place;
     this.following = new Following({
       startup,
@@ -106,7 +109,7 @@ export class KeptClient {
     });
     this.following.ids.isElsewhere = options.place.kind === 'at';
     this.upstream = options.upstream;
-    this.upstreamValve = new Valve(this.upstream);
+    this.fromUpstream = this.intakeOf(this.upstream);
     this.listenToClient();
     if (options.left !== null) {
       this.following.adopt(options.left);
@@ -204,7 +207,7 @@ export class KeptClient {
   private async move(reason: GatewayError): Promise<void> {
     const { following } = this;
     this.state = 'moving';
-    this.clientValve.pause('waiting');
+    this.fromClient.pause('waiting');
     this.tell(following.giveUpQuestion());
     const { interrupted } = following;
     let outcome = toldOutcome(following);
@@ -284,16 +287,20 @@ export class KeptClient {
     this.place = place;
     this.following.ids.isElsewhere = place.kind === 'at';
     this.upstream = upstream;
-    this.upstreamValve = new Valve(upstream);
+    this.fromUpstream = this.intakeOf(upstream);
     // What the old one did not take is not waited for.
-    this.clientValve.resume('full');
+    this.fromClient.resume('full');
     const { client, upstream: requests } = resume();
     this.tell(client);
     this.listenToUpstream(upstream);
     this.sendOn(requests);
     upstream.resume();
-    if (this.clientEnded) upstream.end();
-    this.clientValve.resume('waiting');
+    this.fromClient.resume('waiting');
+    if (this.clientEnded) {
+      this.fromClient.flush();
+      upstream.end();
+    }
+    this.awaitAnswers();
     this.onService(this.options.service.service());
   }
 
@@ -335,12 +342,20 @@ export class KeptClient {
     this.stopGrace();
     this.following.close();
     this.upstream.destroy();
+    this.fromClient.drop();
+    this.fromUpstream.drop();
     this.over.abort();
     if (!this.client.destroyed) this.options.onWords(words);
     closeWithWords(this.client, words, this.options.limits.lastWordsMs);
   }
 
   // ---------------------------------------------------------------------------------------------------------- bytes pass
+
+  private intakeOf(upstream: Duplex): Intake {
+    return new Intake(upstream, this.options.share, (piece) => {
+      if (upstream === this.upstream) this.onUpstream(piece);
+    });
+  }
 
   private onUpstream(chunk: Buffer): void {
     if (this.state !== 'open') return;
@@ -359,6 +374,7 @@ export class KeptClient {
   private hear(views: readonly Buffer[]): void {
     this.heard = true;
     this.tell(views);
+    this.awaitAnswers();
   }
 
   private greet(greeting: Buffer[], views: readonly Buffer[]): void {
@@ -378,13 +394,12 @@ export class KeptClient {
     for (const view of views) room = client.write(view);
     if (views.length > 1) client.uncork();
     if (room) return;
-    this.upstreamValve.pause('full');
+    this.fromUpstream.pause('full');
     this.hurry();
   }
 
   private onClient(chunk: Buffer): void {
     if (this.state !== 'open') return;
-    this.heard = true;
     if (this.greeting !== null) {
       this.tell(this.greeting);
       this.greeting = null;
@@ -392,10 +407,19 @@ export class KeptClient {
     try {
       this.sendOn(this.following.sent(chunk));
       if (this.client.writableNeedDrain) this.hurry();
+      this.awaitAnswers();
     } catch (error) {
       const told = errors.protocolViolation(error instanceof Error ? error.message : String(error));
       this.close(this.following.reader.atBoundary ? [errorResponse('FATAL', told)] : []);
     }
+  }
+
+  /** Sockets hold megabytes: what a client sends and does not read the answers of is left there, and not worked off. PostgreSQL ignores a Sync among the data of a COPY, and never answers it. */
+  private awaitAnswers(): void {
+    const { due, isTaking } = this.following.tracker.owed;
+    const max = this.options.limits.unansweredMax;
+    if (due > max && !isTaking) this.fromClient.pause('answers');
+    else if (due <= max / 2 || isTaking) this.fromClient.resume('answers');
   }
 
   /** The client does not read, so no id is read either: its change does not wait for that, and holds no locks meanwhile. */
@@ -406,7 +430,7 @@ export class KeptClient {
   private sendOn(views: readonly Buffer[]): void {
     let room = true;
     for (const view of views) room = this.upstream.write(view);
-    if (!room) this.clientValve.pause('full');
+    if (!room) this.fromClient.pause('full');
   }
 
   /** The upstream has closed the connection, or it broke. */
@@ -421,19 +445,26 @@ export class KeptClient {
     const ifCurrent = (act: () => void) => (): void => {
       if (upstream === this.upstream) act();
     };
+    const intake = this.fromUpstream;
     upstream.on('data', (chunk: Buffer) => {
-      if (upstream === this.upstream) this.onUpstream(chunk);
+      if (upstream === this.upstream) intake.add(chunk);
     });
     upstream.on(
       'drain',
-      ifCurrent(() => this.clientValve.resume('full')),
+      ifCurrent(() => this.fromClient.resume('full')),
     );
     // What is wrong shows in that the connection closes.
     upstream.on('error', () => {});
-    upstream.on('end', () => upstream.destroy());
+    upstream.on('end', () => {
+      ifCurrent(() => intake.flush())();
+      upstream.destroy();
+    });
     upstream.on(
       'close',
-      ifCurrent(() => this.onUpstreamGone()),
+      ifCurrent(() => {
+        intake.flush();
+        this.onUpstreamGone();
+      }),
     );
   }
 
@@ -443,16 +474,21 @@ export class KeptClient {
   }
 
   private listenToClient(): void {
-    this.onClientEvent('data', (chunk: Buffer) => this.onClient(chunk));
-    this.onClientEvent('drain', () => this.upstreamValve.resume('full'));
+    this.onClientEvent('data', (chunk: Buffer) => {
+      this.heard = true;
+      this.fromClient.add(chunk);
+    });
+    this.onClientEvent('drain', () => this.fromUpstream.resume('full'));
     this.onClientEvent('end', () => {
       this.clientEnded = true;
       if (this.state !== 'open') return;
+      this.fromClient.flush();
       this.sendOn(this.following.takeWithheld());
       this.upstream.end();
     });
     this.onClientEvent('close', () => {
       // What it has sent PostgreSQL does, whether or not anybody waits for the answer.
+      if (this.state === 'open') this.fromClient.flush();
       if (this.state === 'open') this.sendOn(this.following.takeWithheld());
       this.close([]);
     });

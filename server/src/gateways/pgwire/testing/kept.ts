@@ -6,6 +6,7 @@ import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { KeptBudget } from '../kept/kept-budget.ts';
 import { KeptClient } from '../kept/kept-client.ts';
 import { Turns } from '../kept/turns.ts';
+import { ThreadShare } from '../session/thread-share.ts';
 import type { Place } from '../kept/upstream.ts';
 import { defaultLimits, type PgwireLimits } from '../limits.ts';
 import { FakeUpstream } from './fake-upstream.ts';
@@ -92,6 +93,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
       return Promise.resolve({ code: 'open', stream: next() });
     },
     turns: options.turns ?? new Turns(16),
+    share: new ThreadShare(),
     budget: new KeptBudget(1 << 27),
     onAuthenticated: () => null,
     onWords: () => {},
