@@ -186,7 +186,7 @@ export function outcomeUnknown(reason: string): GatewayError {
 export const committedButEnding: GatewayError = {
   sqlState: '57P01',
   message:
-    'terminating connection: the transaction is committed, but this session could not be kept; reconnect',
+    'terminating connection behind a transaction that is committed: what was sent after it was not executed; reconnect',
 };
 
 /** Instead of the answer, which is not known in full. */

@@ -267,6 +267,7 @@ export class Session implements Gated {
       emit: (bytes, told) => this.emit(bytes, told),
       ready: (isBare) => this.onReady(isBare),
       learn: (doubt) => this.learn(doubt),
+      isInDoubt: () => this.known.doubt !== null && this.tracker.outstanding,
       pause: () => clientValve.pause('waiting'),
       resume: () => clientValve.resume('waiting'),
       fail: (error) => this.close([errorResponse('FATAL', error)]),

@@ -2,7 +2,8 @@
  * Tells the answers to a client's requests from those to the gateway's own, and gives the client what is for it.
  *
  * Responsible for: the order of flights, and what of each answer passes. What is sent next is decided by whoever sent the flight, when it is done.
- * Invariants: what may come at any time, and what ends the session, always passes; nothing else that answers the gateway's own statements reaches the client.
+ * Invariants: what may come at any time, and what ends the session, always passes, but for the end of a session whose transaction is in doubt: PostgreSQL says no word of that, and may have committed it. Nothing else that answers the
+ * gateway's own statements reaches the client.
  */
 import {
   commandComplete,
@@ -36,6 +37,8 @@ export interface FlightAnswersOptions {
   readonly emit: (bytes: Buffer, told: Told) => void;
   /** ReadyForQuery is about to be emitted. `isBare`: no answer was, before it. */
   readonly ready: (isBare: boolean) => void;
+  /** The client waits to hear what became of a transaction that is known. */
+  readonly isInDoubt: () => boolean;
 }
 
 export class FlightAnswers implements AnswerVisitor {
@@ -213,6 +216,8 @@ export class FlightAnswers implements AnswerVisitor {
     const message = this.gatherer.add(part, chunk);
     const fields = message === null ? null : readErrorFields(message);
     const fatal = fields !== null && endsSession(fields);
+    // What became of it is found out when the connection closes.
+    if (fatal && part.first && this.options.isInDoubt()) return;
     this.saidFatal ||= fatal;
     if (flight?.kind === 'client') {
       flight.failed = true;

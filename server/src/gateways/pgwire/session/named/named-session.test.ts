@@ -50,6 +50,7 @@ function start(failures?: string[]): Fixture {
     emit: (bytes) => emitted.push(bytes),
     ready: nothing,
     learn: nothing,
+    isInDoubt: () => false,
     pause: nothing,
     resume: nothing,
     fail: ({ sqlState, message }) => {

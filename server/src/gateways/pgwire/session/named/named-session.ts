@@ -44,6 +44,7 @@ export interface NamedSessionOptions {
   /** ReadyForQuery is about to be emitted. `isBare`: no answer was, before it. */
   readonly ready: (isBare: boolean) => void;
   readonly learn: (doubt: Doubt) => void;
+  readonly isInDoubt: () => boolean;
   /** The client must wait, or may go on. */
   readonly pause: () => void;
   readonly resume: () => void;

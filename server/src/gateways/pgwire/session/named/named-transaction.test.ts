@@ -43,6 +43,7 @@ function start(): Fixture {
   const answers = new FlightAnswers({
     emit: (bytes) => told.push(...inWords(bytes)),
     ready: () => undefined,
+    isInDoubt: () => learnt.at(-1) === 'claimed',
   });
   const name = new NameInForce();
   name.mentioned();
@@ -106,6 +107,15 @@ function failure(code: string, detail = ''): Buffer {
   );
 }
 
+const terminated = errorFromFields(
+  new Map([
+    ['S', 'FATAL'],
+    ['V', 'FATAL'],
+    ['C', '57P01'],
+    ['M', 'no'],
+  ]),
+);
+
 const nothing = (): null => null;
 const plain = { extended: false, acts: true } as const;
 const claimed = row('claimed 61 62');
@@ -119,6 +129,17 @@ describe('the COMMIT of a block of the client’s own', () => {
     fromPostgres(failure('23503'), readyForQuery('I'));
     expect(told).toEqual(['error 23503', 'ready I']);
     expect(learnt).toEqual(['claimed']);
+  });
+
+  it.each([
+    ['before it is answered', [terminated]],
+    ['when it is, and before the client hears of it', [commandComplete('COMMIT'), terminated]],
+  ])('is not told as failed where its session is ended %s: it may be committed', (_when, frames) => {
+    const { transaction, told, fromPostgres } = start();
+    transaction.claimBefore('commit');
+    fromPostgres(claimed, readyForQuery('T'));
+    fromPostgres(...frames);
+    expect(told).not.toContain('error 57P01');
   });
 
   it('uses the name up where it succeeds', () => {
