@@ -16,12 +16,15 @@ it('nobody can configure a standby that promotes itself or stops, files elsewher
     recovery_min_apply_delay: '1h',
     hba_file: '/etc/pg_hba.conf',
     zero_damaged_pages: 'on',
+    include: '/tmp/other.conf',
+    include_if_exists: '/tmp/other.conf',
+    include_dir: '/tmp/others',
     work_mem: '8MB',
   };
   const document = { ...configOfOne('/data'), postgres: { settings } };
   const words = 'is set by Barista and cannot be given';
   const refused = Object.entries(settings)
-    .slice(0, 5)
+    .slice(0, 8)
     .map(([key, value]) => `  postgres.settings.${key}: ${words}, and is "${value}"`);
   expect(() => parseReplicaConfig(document, '/')).toThrow(
     ['configuration is not valid:', ...refused].join('\n'),

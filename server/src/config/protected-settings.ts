@@ -40,6 +40,10 @@ export const protectedSettings: readonly string[] = [
   'ignore_checksum_failure',
   'ignore_invalid_pages',
   'zero_damaged_pages',
+  // No settings of PostgreSQL, but lines of its file: what they name could set all of these.
+  'include',
+  'include_dir',
+  'include_if_exists',
   // Where its files are.
   'data_directory',
   'config_file',

@@ -272,6 +272,23 @@ const leastOf: Readonly<Record<string, number>> = {
   superuser_reserved_connections: 3,
 };
 
+/** A session counts as a transaction while it begins, before it has any setting of its own. */
+const transactionMsMin = 1_000;
+const msOf: Readonly<Record<string, number>> = {
+  us: 0.001,
+  ms: 1,
+  s: 1_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+function isTooShort(name: string, value: string): boolean {
+  const [, number = '', unit = 'ms'] = /^\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*$/.exec(value) ?? [];
+  const ms = Number(number) * msOf[unit]!;
+  return name === 'transaction_timeout' && ms > 0 && ms < transactionMsMin;
+}
+
 function settings({ postgres }: ConfigParts): Problem[] {
   return Object.entries(postgres?.settings ?? {}).flatMap(([name, value]) => {
     const path = ['postgres', 'settings', name];
@@ -280,6 +297,10 @@ function settings({ postgres }: ConfigParts): Problem[] {
     if (least !== undefined && /^\s*[+-]?\d+\s*$/.test(value) && Number(value) < least)
       return [
         { path, text: `${keyName(path)}: must be at least ${least}, or nobody can serve, and is ${is}` },
+      ];
+    if (isTooShort(name, value))
+      return [
+        { path, text: `${keyName(path)}: must be at least 1 s, or 0, or no session can begin, and is ${is}` },
       ];
     if (!protectedSettings.includes(name)) return [];
     return [{ path, text: `${keyName(path)}: is set by Barista and cannot be given, and is ${is}` }];

@@ -144,7 +144,17 @@ describe('replica configuration', () => {
     expect(errorOf(given({ max_wal_senders: '0' }))).toContain(
       'postgres.settings.max_wal_senders: must be at least 4, or nobody can serve',
     );
-    const odd = { 'pg_stat_statements.max': '100', 'plv8.v8_flags': 'x', 'a1.b2.c3': 'y', work_mem: '4MB' };
+    for (const short of ['1', '999ms', '0.5s', '10 us'])
+      expect(errorOf(given({ transaction_timeout: short }))).toContain(
+        'postgres.settings.transaction_timeout: must be at least 1 s, or 0',
+      );
+    const odd = {
+      transaction_timeout: '1s',
+      'pg_stat_statements.max': '100',
+      'plv8.v8_flags': 'x',
+      'a1.b2.c3': 'y',
+      work_mem: '4MB',
+    };
     expect(parseReplicaConfig(given(odd), '/base').postgres.settings).toEqual(odd);
   });
 
