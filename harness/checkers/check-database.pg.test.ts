@@ -1,5 +1,5 @@
 /** A primary and a standby whose files are sound, and then are not: each kind of damage is found by what it is for. */
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -111,6 +111,49 @@ it('finds a row that its index has otherwise, which a comparison of pages by the
   await whileStopped(async () => {
     for (const n of others) await alterPage(path, `lungolun${n}`, `espresso${n}`);
   });
+});
+
+it('finds files that are cut, empty or missing', async () => {
+  await primary.query(
+    `CREATE TABLE lost (id int PRIMARY KEY, text text, words tsvector);
+     ALTER TABLE lost ALTER text SET STORAGE EXTERNAL;
+     INSERT INTO lost SELECT i, CASE WHEN i < 50 THEN repeat('x', 9000) ELSE 'y' END, to_tsvector('simple', 'a b' || i) FROM generate_series(1, 5000) i;
+     CREATE INDEX lost_words ON lost USING gin (words);
+     CREATE SEQUENCE numbers`,
+    'second',
+  );
+  await primary.query('VACUUM ANALYZE lost', 'second');
+  await standby.caughtUp(primary);
+  const toast = await standby.value(
+    "SELECT reltoastrelid::regclass FROM pg_class WHERE relname = 'lost'",
+    'second',
+  );
+  const [table, chunks, gin, sequence] = [
+    await pathOf('lost'),
+    await pathOf(toast),
+    await pathOf('lost_words'),
+    await pathOf('numbers'),
+  ];
+  expect(await checkRelations(standby)).toEqual([]);
+  await whileStopped(async () => {
+    await truncate(table, 81_920);
+    await truncate(chunks, 81_920);
+    await rm(gin);
+    await truncate(sequence, 0);
+  });
+  const complaints = await checkRelations(standby);
+  expect(complaints).toContainEqual(
+    expect.stringMatching(/^second: public\.lost: its file base.* has 10 pages, and had \d+ when/),
+  );
+  expect(complaints).toContainEqual(
+    expect.stringMatching(/^second: pg_toast\.pg_toast_\d+: its file .* has 10 pages/),
+  );
+  expect(complaints).toContainEqual(
+    expect.stringMatching(/^second: public\.lost_words: its file .* is missing/),
+  );
+  expect(complaints).toContainEqual(expect.stringMatching(/^second: public\.numbers: its file .* is empty/));
+  await primary.query('DROP TABLE lost; DROP SEQUENCE numbers', 'second');
+  await standby.caughtUp(primary);
 });
 
 it('finds a row that cannot be, and a page that is not as it was written', async () => {

@@ -11,9 +11,9 @@ import type { FileFinding } from '../../ports/database-server.ts';
 import { damageIn, sqlStateOf } from './database-error.ts';
 import { readdir, stat } from './account-files.ts';
 import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
-import { ownSql } from '../../pgwire/own-sql.ts';
 import { type ListedDatabase, listDatabases } from './databases.ts';
 import { connectPg } from './pg-client.ts';
+import { lackOf, listRelationFiles, type RelationFile, relationsMax } from './relation-files.ts';
 import { rememberedNames } from './remembered/remembered-file.ts';
 import { RelationSizes, type SizeBounds } from './remembered/relation-sizes.ts';
 import { TransactionEnds } from './remembered/transaction-ends.ts';
@@ -27,7 +27,6 @@ export interface LookedAt {
   readonly statementMs?: number;
 }
 
-const relationsMax = 500;
 /** Of each of these directories at least one file is there, and none is empty. (Where the disk was full, the newest may end within a page.) */
 const statusDirectories = ['pg_xact', 'pg_multixact/offsets', 'pg_multixact/members'] as const;
 const statusFilesMax = 32;
@@ -36,29 +35,6 @@ const ofPostgres = /^(?:XX|58)/;
 const statementMsUsual = 30_000;
 /** A session that could end its statement itself has done so by then. */
 const endMs = 10_000;
-
-/**
- * Relations with an oid above $1 that have a file of their own. A part that is missing has no size. No catalog is empty without whose rows no session begins, no sequence, and no valid index: each has a page from the beginning. (One
- * that CREATE INDEX CONCURRENTLY makes is empty while that waits for others, and for good if it fails then.) A table may be.
- */
-const relationsSql =
-  ownSql(`SELECT c.oid::pg_catalog.int8::pg_catalog.text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
-    (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::pg_catalog.text AS size,
-    c.relkind = 'S' OR coalesce(i.indisvalid, false)
-      OR c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
-      AND c.relnamespace = 11 AS "hasPages"
-  FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
-  WHERE c.oid > $1::pg_catalog.text::pg_catalog.oid AND c.relkind = ANY ('{r,i,t,m,S}'::pg_catalog."char"[]) AND c.relpersistence = 'p'
-  ORDER BY c.oid LIMIT ${relationsMax}`);
-
-interface Relation {
-  readonly oid: string;
-  /** Null: it has none. */
-  readonly path: string | null;
-  /** Null: the file is not there. */
-  readonly size: string | null;
-  readonly hasPages: boolean;
-}
 
 /** Our own role is not known: where pg_authid cannot be read. (What pg_hba.conf refuses has the same SQLSTATE, and comes from another file.) */
 function lacksRole(error: unknown): boolean {
@@ -167,13 +143,11 @@ export class FileLook {
       this.sizes.beginCycle();
       return { code: 'whole' };
     }
-    const { rows } = await client.query<Relation>(relationsSql, [this.above]);
-    const damaged = rows.find(
-      ({ path, size, hasPages }) => path !== null && (size === null || (hasPages && size === '0')),
-    );
-    if (damaged !== undefined) {
-      const state = damaged.size === null ? 'is missing' : 'is empty';
-      return { code: 'damaged', reason: `the file ${damaged.path} ${state}, which a relation needs` };
+    const rows = await listRelationFiles(client, this.above);
+    for (const row of rows) {
+      const lack = lackOf(row);
+      if (lack !== null)
+        return { code: 'damaged', reason: `the file ${row.path} ${lack}, which a relation needs` };
     }
     const isLast = rows.length < relationsMax;
     if (bounds !== null) {
@@ -188,7 +162,7 @@ export class FileLook {
   private async lookAtSizes(
     client: Client,
     bounds: SizeBounds,
-    rows: readonly Relation[],
+    rows: readonly RelationFile[],
     isLast: boolean,
   ): Promise<FileFinding> {
     const { sizes } = this;

@@ -163,7 +163,7 @@ function tell(
   }
   const last = lastCommit === null ? '' : `, its last transaction of ${lastCommit}`;
   const indexes = amcheck
-    ? 'tables and indexes agree'
+    ? 'tables and indexes agree, as far as PostgreSQL can tell'
     : 'tables were not compared with indexes, for this PostgreSQL has no amcheck';
   say(
     `${file}, taken at ${takenAt}, can be restored: replayed to ${end}${last}; ${pages} pages are whole, ${indexes}.`,

@@ -1,5 +1,8 @@
 /**
- * Checks a PostgreSQL's files by PostgreSQL's own means: the checksums of all pages, and amcheck's functions over every table and B-tree of all databases.
+ * Checks a PostgreSQL's files by PostgreSQL's own means: the checksums of all pages, amcheck's functions over every table, B-tree and GIN index of all databases, and whether each relation has its file, as long as it was when it was last
+ * vacuumed or analysed.
+ *
+ * No table of a client's is read by a statement: to plan it, PostgreSQL evaluates what indexes and statistics of that table are over, as the superuser.
  *
  * Reads only, but for the extension that `installAmcheck` makes.
  */
@@ -10,6 +13,7 @@ import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
 import { listDatabases, type ListedDatabase } from '../databases.ts';
 import { extensionSchema, makeExtension } from '../own-extension.ts';
 import { connectPg } from '../pg-client.ts';
+import { lackOf, listRelationFiles, relationsMax, shortnessOf } from '../relation-files.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 
 const undefinedTable = '42P01';
@@ -64,10 +68,27 @@ export async function checkRelations(
   const left = await inEveryDatabase(server, signal, async (client, database) => {
     const schema = await extensionSchema(client, 'amcheck');
     if (schema === null) throw new Error(`amcheck is not in the database ${database} yet`);
-    const found = [...(await checkHeaps(client, schema)), ...(await checkTrees(client, schema))];
+    const found = [
+      ...(await checkFiles(client)),
+      ...(await checkHeaps(client, schema)),
+      ...(await checkTrees(client, schema)),
+      ...(await checkGins(client, schema)),
+    ];
     complaints.push(...found.map((complaint) => `${database}: ${complaint}`));
   });
   return [...complaints, ...left.map((database) => `${database}: not checked: it lets nobody in`)];
+}
+
+/** From PostgreSQL 18 on. Its operator classes are superusers' or extensions'. */
+async function checkGins(client: Client, schema: string): Promise<string[]> {
+  const { rows } = await client.query<{ isThere: boolean }>(hasGinCheckSql, [schema]);
+  const complaints: string[] = [];
+  if (rows[0]?.isThere !== true) return complaints;
+  const which = `c.relkind = 'i' AND c.relam = 2742 AND EXISTS (SELECT FROM pg_catalog.pg_index i WHERE i.indexrelid = c.oid AND i.indisvalid AND i.indisready
+    AND i.indexprs IS NULL AND i.indpred IS NULL)`;
+  for (const { name, oid } of await namesOf(client, which))
+    await orComplaint(complaints, name, () => client.query(ginSql(schema), [oid]));
+  return complaints;
 }
 
 /** All parameters are named and given, and each is of its own type: no other function of that name can be preferred. */
@@ -76,6 +97,26 @@ const heapSql = (schema: string): string =>
     check_toast => false, skip => 'none'::pg_catalog.text, startblock => NULL::bigint, endblock => NULL::bigint)`;
 const treeSql = (schema: string): string =>
   `SELECT ${schema}.bt_index_check($1::pg_catalog.oid::pg_catalog.regclass, $2::boolean)`;
+
+const ginSql = (schema: string): string =>
+  `SELECT ${schema}.gin_index_check($1::pg_catalog.oid::pg_catalog.regclass)`;
+/** $1: as an identifier. */
+const hasGinCheckSql = ownSql(`SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p
+  WHERE p.proname = 'gin_index_check' AND p.pronamespace = $1::pg_catalog.regnamespace) AS "isThere"`);
+
+async function checkFiles(client: Client): Promise<string[]> {
+  const complaints: string[] = [];
+  for (let above = '0', isLast = false; !isLast; ) {
+    const files = await listRelationFiles(client, above);
+    for (const file of files) {
+      const lack = lackOf(file) ?? shortnessOf(file, segmentPages);
+      if (lack !== null) complaints.push(`${file.name}: its file ${file.path} ${lack}`);
+    }
+    isLast = files.length < relationsMax;
+    above = files.at(-1)?.oid ?? above;
+  }
+  return complaints;
+}
 
 async function checkHeaps(client: Client, schema: string): Promise<string[]> {
   const names = await namesOf(client, "(c.relkind = 'r' OR c.relkind = 't' OR c.relkind = 'm')");
