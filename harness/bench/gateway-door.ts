@@ -5,6 +5,7 @@
  */
 import { connect, createServer } from 'node:net';
 import { dirname } from 'node:path';
+import { createEntryEnder } from '../../server/src/adapters/postgres/end-entries.ts';
 import { createLoginFinder } from '../../server/src/adapters/postgres/find-login.ts';
 import { createPgwireListener } from '../../server/src/gateways/pgwire/listener.ts';
 import { defaultAccess } from '../../server/src/gateways/pgwire/login/access-rules.ts';
@@ -14,8 +15,13 @@ const [kind, socketPath = ''] = process.argv.slice(2);
 const host = '127.0.0.1';
 
 async function openGateway(): Promise<number> {
-  const findLogin = createLoginFinder({ socketDir: dirname(socketPath) });
-  const service = createMemoryClientService({ socketPath, reservedUsers: [], findLogin });
+  const postgres = { socketDir: dirname(socketPath) };
+  const service = createMemoryClientService({
+    socketPath,
+    reservedUsers: [],
+    findLogin: createLoginFinder(postgres),
+    endEntries: createEntryEnder(postgres),
+  });
   const logger = { info: () => {}, warn: console.error };
   const access = defaultAccess(false);
   const listener = await createPgwireListener({

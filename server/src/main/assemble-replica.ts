@@ -8,7 +8,7 @@ import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { Archiving } from '../payload/wal/archiving.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';
-import type { FindLogin } from '../ports/client-service.ts';
+import type { EndEntries, FindLogin } from '../ports/client-service.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { LookAtCommits } from '../ports/commits-look.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
@@ -60,6 +60,7 @@ export interface ReplicaAdapters {
   /** What clients connect to. */
   readonly socketPath: string;
   readonly findLogin: FindLogin;
+  readonly endEntries: EndEntries;
   readonly directory: DatabaseDirectory;
   readonly digests: DigestSource;
   readonly timers: Timers;
@@ -290,6 +291,7 @@ export function assembleReplica(
     socketPath: () => adapters.socketPath,
     reservedUsers,
     findLogin: adapters.findLogin,
+    endEntries: adapters.endEntries,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
     lookAtCommits: adapters.lookAtCommits,
@@ -328,6 +330,7 @@ export function assembleReplica(
     socketPath: () => adapters.socketPath,
     reservedUsers,
     findLogin: adapters.findLogin,
+    endEntries: adapters.endEntries,
     retryMs: 200,
   });
   const verification: Verification = new Verification({

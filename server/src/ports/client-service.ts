@@ -20,7 +20,11 @@ export interface PostgresDoor {
   readonly reservedUsers: readonly string[];
   /** @throws Error if PostgreSQL cannot be asked */
   readonly findLogin: FindLogin;
+  readonly endEntries: EndEntries;
 }
+
+/** Ends PostgreSQL's processes that have waited for a lock for so long before their session has begun. Resolves with how many these were. */
+export type EndEntries = (slowMs: number) => Promise<number>;
 
 export type FindLogin = (role: string) => Promise<LoginRecord>;
 

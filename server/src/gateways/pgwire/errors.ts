@@ -60,6 +60,16 @@ export const tooManyLogins: GatewayError = {
   hint: 'Try again shortly.',
 };
 
+export function tooManyLingering(role: string): GatewayError {
+  return {
+    sqlState: '53300',
+    message: `too many connections for role "${role}" are being ended`,
+    detail:
+      'Clients of this role have gone while PostgreSQL began their sessions, and it has not ended these yet.',
+    hint: 'Try again shortly. They may wait for a lock that all sessions of a database need: see pg_locks.',
+  };
+}
+
 export const startupTimedOut: GatewayError = {
   sqlState: '08P01',
   message: 'start-up and authentication took too long',

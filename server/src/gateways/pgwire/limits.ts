@@ -20,6 +20,12 @@ export interface PgwireLimits {
   readonly provingMax: number;
   /** Clients that have proved who they are, and whose session begins. Each has a connection to PostgreSQL, or to the leader. */
   readonly enteringMax: number;
+  /** So many more than `clientsMax` may have a connection to PostgreSQL while sessions begin or end: it has places for them. */
+  readonly enteringBeyondMax: number;
+  /** Those of one role that have gone while their session began, and that PostgreSQL has not let go of: with so many nobody of that role is let in. */
+  readonly lingeringPerRoleMax: number;
+  /** While there are such, PostgreSQL is asked so often for those that wait for a lock, and those that have done so for `slowEntryMs` are ended. */
+  readonly lingeringLookMs: number;
   /** How long logging in may take, from the startup packet on. */
   readonly authenticationTimeoutMs: number;
   /** A client whose session has not begun for so long is ended when others wait for their turn. */
@@ -88,6 +94,9 @@ export const defaultLimits: PgwireLimits = {
   certificateLookMs: 5_000,
   provingMax: 3_000,
   enteringMax: 64,
+  enteringBeyondMax: 4,
+  lingeringPerRoleMax: 16,
+  lingeringLookMs: 1_000,
   authenticationTimeoutMs: 60_000,
   slowEntryMs: 3_000,
   leaderWaitMs: 5_000,

@@ -10,6 +10,7 @@ import type { StatementSessions } from '../../ports/statement-sessions.ts';
 import { listenOn } from '../listen.ts';
 import * as errors from './errors.ts';
 import { Admission } from './front/admission.ts';
+import { EntryEnder } from './front/entry-ender.ts';
 import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
 import type { Front, ServedBackend } from './front/sessions.ts';
@@ -90,6 +91,13 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
   const limits = { ...defaultLimits, ...options.limits };
   const { service, logger } = options;
   const tls = options.tls === undefined ? null : await openTls(options.tls, options, limits);
+  const enders = new EntryEnder({
+    lingering: () => front.admission.lingering,
+    door: () => service.door() ?? service.reads.standby(),
+    lookMs: limits.lingeringLookMs,
+    slowMs: limits.slowEntryMs,
+    warn: (fields, message) => logger.warn(fields, message),
+  });
   const front: Front = {
     service,
     statements: options.statements ?? null,
@@ -99,7 +107,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     keys: gatewayKeys(options.clusterSecret),
     tls,
     limits,
-    admission: new Admission(limits),
+    admission: new Admission(limits, () => enders.start()),
     cancels: new CancelRegistry(limits.cancelsMax, tls !== null),
     late: new LateWatch(service, limits.lateMs),
     requestDatabases: new RequestDatabases(service),
@@ -153,6 +161,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     connectAs: (link) => front.vouched.connect({ host: options.host, port }, link),
     async close() {
       stopListening();
+      enders.stop();
       tls?.close();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());

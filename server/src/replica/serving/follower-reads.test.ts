@@ -34,6 +34,7 @@ function setUp() {
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     findLogin: () => Promise.reject(new Error('nobody is asked')),
+    endEntries: () => Promise.resolve(0),
     retryMs: 200,
   });
   reads.letIn(true);

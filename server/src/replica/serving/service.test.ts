@@ -50,6 +50,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     findLogin: () => Promise.reject(new Error('nobody is asked')),
+    endEntries: () => Promise.resolve(0),
     primary: () => primary,
     installRequests: () => Promise.resolve(),
     lookAtCommits: () => {

@@ -115,6 +115,69 @@ describe('connections', () => {
     expect(one.strangers).toBe(1);
   });
 
+  it('linger when they go and PostgreSQL has not let go of them, and count meanwhile', async () => {
+    let begun = 0;
+    const two = new Admission({ ...defaultLimits, clientsMax: 2, enteringMax: 9 }, () => (begun += 1));
+    const gone = [open(two), open(two)];
+    const letGo: (() => void)[] = [];
+    for (const each of gone) {
+      expect(await prove(each)).toBeNull();
+      letGo.push(each.reachPostgres());
+    }
+    // The one has closed its connection, of the other nothing more comes.
+    gone[0]!.closed();
+    gone[1]!.ended();
+    gone[1]!.closed();
+    expect([two.lingering, two.strangers, begun]).toEqual([2, 0, 1]);
+    expect(await prove(open(two), applicant('10.0.0.2', 'other'))).toBe(tooManyClients);
+    letGo[0]!();
+    letGo[0]!();
+    expect(two.lingering).toBe(1);
+    const other = open(two);
+    expect(await prove(other, applicant('10.0.0.2', 'other'))).toBeNull();
+    expect(other.becomeClient()).toBeNull();
+    letGo[1]!();
+    expect([two.lingering, two.clients]).toEqual([0, 1]);
+  });
+
+  it('of one role that linger keep out that role alone', async () => {
+    const some = admission({ lingeringPerRoleMax: 1 });
+    const gone = open(some);
+    await prove(gone);
+    const letGo = gone.reachPostgres();
+    gone.closed();
+    expect(await prove(open(some))).toMatchObject({ sqlState: '53300' });
+    expect(await prove(open(some), applicant('10.0.0.1', 'other'))).toBeNull();
+    letGo();
+    expect(await prove(open(some))).toBeNull();
+  });
+
+  it('wait for their turn while PostgreSQL has no places for more that begin', async () => {
+    const small = admission({ clientsMax: 2, enteringBeyondMax: 0, slowEntryMs: 60_000 });
+    const [a, b, c] = [open(small), open(small), open(small)];
+    for (const each of [a, b]) await prove(each);
+    const letGo = [a.reachPostgres(), b.reachPostgres()];
+    const third = prove(c, applicant('10.0.0.1', 'other'));
+    expect(await isSettled(third)).toBe(false);
+    a.closed();
+    expect(await isSettled(third)).toBe(false);
+    letGo[0]!();
+    expect(await third).toBeNull();
+  });
+
+  it('that were clients do not keep out their role while PostgreSQL lets go of them', async () => {
+    const some = admission({ lingeringPerRoleMax: 1 });
+    const client = open(some);
+    await prove(client);
+    const letGo = client.reachPostgres();
+    client.becomeClient();
+    client.closed();
+    expect([some.clients, some.lingering]).toEqual([0, 1]);
+    expect(await prove(open(some))).toBeNull();
+    letGo();
+    expect(some.lingering).toBe(0);
+  });
+
   it('that take too long to log in are ended, though nobody waits', async () => {
     ended.length = 0;
     const impatient = admission({ authenticationTimeoutMs: 20 });

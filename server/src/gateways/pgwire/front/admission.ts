@@ -3,6 +3,7 @@
  *
  * Responsible for: the bounds, apart from each other, so that connections that prove nothing keep nobody out. No proof waits for its turn: among those that say or prove nothing the oldest of the source that has most
  * makes room at once (by-source.ts). A session that is slow to begin makes room for those that wait. Closes nothing itself.
+ * A place with a process of PostgreSQL is free when PostgreSQL has let go of it: until then it lingers, and counts as a client.
  * Invariant: before the proof nothing depends on whether there is such a role. What depended on it would tell which roles there are.
  */
 import { BySource, sourceOf } from '../../by-source.ts';
@@ -28,9 +29,13 @@ export interface Connection {
   enter(): Promise<GatewayError | null>;
   /** It is logged in. Returns why there is no room, or null. */
   becomeClient(): GatewayError | null;
+  /** PostgreSQL begins a process for it. Returns the way to tell that PostgreSQL has closed the connection to it. */
+  reachPostgres(): () => void;
   /** It is logged in, and its place is not free yet. */
   readonly isClient: boolean;
-  /** Its place is free from now on. */
+  /** Nothing more comes from it, as with most that go: PostgreSQL may answer what has come, but what has only begun lingers. */
+  ended(): void;
+  /** Its place is free from now on, or as soon as PostgreSQL has let go of it. */
   closed(): void;
 }
 
@@ -39,6 +44,9 @@ interface Place {
   sinceMs: number;
   source: string;
   applicant: Applicant;
+  /** Processes of PostgreSQL that it has. */
+  processes: number;
+  hasEnded: boolean;
   readonly end: (error: GatewayError) => void;
   /** Ends it when it takes too long. */
   timer: NodeJS.Timeout | null;
@@ -54,6 +62,8 @@ type AdmissionLimits = Pick<
   | 'firstPacketTimeoutMs'
   | 'provingMax'
   | 'enteringMax'
+  | 'enteringBeyondMax'
+  | 'lingeringPerRoleMax'
   | 'slowEntryMs'
   | 'authenticationTimeoutMs'
 >;
@@ -61,17 +71,29 @@ type AdmissionLimits = Pick<
 export class Admission {
   clients = 0;
   private readonly limits: AdmissionLimits;
+  private readonly onLinger: () => void;
   private readonly opening = new BySource<Place>();
   private readonly proving = new BySource<Place>();
   private readonly queued = new BySource<Place>();
   private readonly entering = new Set<Place>();
-  /** Of clients, and of those that have proved who they are and are to become some. */
+  /** They have gone, and PostgreSQL has not let go of them; and whether they had become clients. */
+  private readonly lingeringPlaces = new Map<Place, boolean>();
+  /** Of those that had not. */
+  private readonly lingeringRoles = new Map<string, number>();
+  /** Of clients, of those that have proved who they are and are to become some, and of those that linger. */
   private readonly roles = new Map<string, number>();
   private readonly addresses = new Map<string, number>();
   private callLater: NodeJS.Timeout | null = null;
 
-  constructor(limits: AdmissionLimits) {
+  /** `onLinger`: PostgreSQL has not let go of one that has gone, and there was none before. */
+  constructor(limits: AdmissionLimits, onLinger: () => void = () => undefined) {
     this.limits = limits;
+    this.onLinger = onLinger;
+  }
+
+  /** Connections that have gone, and that PostgreSQL has not let go of. */
+  get lingering(): number {
+    return this.lingeringPlaces.size;
   }
 
   /** Connections that have not logged in. */
@@ -87,6 +109,8 @@ export class Admission {
       sinceMs: performance.now(),
       source: sourceOf(address),
       applicant: { address, role: '', isProven: false },
+      processes: 0,
+      hasEnded: false,
       end,
       timer: null,
       proceed: null,
@@ -100,8 +124,13 @@ export class Admission {
       logIn: (applicant) => this.logIn(place, applicant),
       enter: () => this.enter(place),
       becomeClient: () => this.becomeClient(place),
+      reachPostgres: () => this.reachPostgres(place),
       get isClient() {
         return place.stage === 'client';
+      },
+      ended: () => {
+        place.hasEnded = true;
+        this.leaveIfEnded(place);
       },
       closed: () => this.leave(place),
     };
@@ -130,7 +159,7 @@ export class Admission {
   }
 
   private queue(place: Place): Promise<GatewayError | null> {
-    const full = this.whyFull(place.applicant);
+    const full = this.whyFull(place.applicant) ?? this.whyLingering(place.applicant);
     if (full !== null) {
       this.leave(place);
       return Promise.resolve(full);
@@ -149,17 +178,33 @@ export class Admission {
 
   /** As many of those that wait as there is room for. Whoever makes room is told behind that: then it may come again at once. */
   private callNext(): void {
-    const { enteringMax, slowEntryMs } = this.limits;
+    const { slowEntryMs } = this.limits;
     const slow: Place[] = [];
+    let roomToCome = 0;
     while (this.queued.size > 0) {
       const [oldest] = this.entering;
-      if (this.entering.size >= enteringMax && !this.makesRoom(oldest, slowEntryMs, slow)) break;
+      if (this.mustWait) {
+        // One that PostgreSQL does not let go of makes room later.
+        if (roomToCome >= this.queued.size || !this.makesRoom(oldest, slowEntryMs, slow)) break;
+        roomToCome += 1;
+        continue;
+      }
+      roomToCome = 0;
       const place = this.queued.takeNext()!;
       this.stand(place, 'entering');
       this.entering.add(place);
       place.proceed?.(null);
     }
     for (const place of slow) place.end(errors.startupTimedOut);
+  }
+
+  /** So many enter, or hold PostgreSQL's places, that those that wait for their turn go on waiting. */
+  private get mustWait(): boolean {
+    const { clientsMax, enteringMax, enteringBeyondMax } = this.limits;
+    const { size } = this.entering;
+    if (size >= enteringMax) return true;
+    const held = this.clients + size + this.lingering;
+    return size + this.lingering > 0 && held >= clientsMax + enteringBeyondMax;
   }
 
   /** Whether it goes for being slow, and is put to those that have. If not, another look is taken when it is. */
@@ -173,8 +218,7 @@ export class Admission {
       }, restMs + 1).unref();
       return false;
     }
-    this.leaveStage(oldest);
-    oldest.stage = 'closed';
+    this.depart(oldest);
     gone.push(oldest);
     return true;
   }
@@ -182,10 +226,11 @@ export class Admission {
   private becomeClient(place: Place): GatewayError | null {
     // Where this replica cannot ask for a password, the leader does, and nothing was entered here.
     if (place.stage !== 'entering' && place.stage !== 'proving') return null;
+    const { stage } = place;
     this.leaveStage(place);
     const full = this.whyFull(place.applicant);
     if (full !== null) {
-      place.stage = 'closed';
+      this.close(place, stage);
       this.callNext();
       return full;
     }
@@ -198,7 +243,7 @@ export class Admission {
 
   private whyFull({ role, address }: Applicant): GatewayError | null {
     const { clientsMax, clientsPerRoleMax, clientsPerAddressMax } = this.limits;
-    if (this.clients >= clientsMax) return errors.tooManyClients;
+    if (this.clients + this.lingering >= clientsMax) return errors.tooManyClients;
     if ((this.roles.get(role) ?? 0) >= clientsPerRoleMax)
       return errors.tooManyOfRole(role, clientsPerRoleMax);
     if ((this.addresses.get(address) ?? 0) >= clientsPerAddressMax)
@@ -206,17 +251,59 @@ export class Admission {
     return null;
   }
 
+  private whyLingering({ role }: Applicant): GatewayError | null {
+    const lingering = this.lingeringRoles.get(role) ?? 0;
+    return lingering >= this.limits.lingeringPerRoleMax ? errors.tooManyLingering(role) : null;
+  }
+
   private expire(place: Place | undefined, error: GatewayError): void {
     if (place === undefined) return;
-    this.leaveStage(place);
-    place.stage = 'closed';
+    this.depart(place);
     place.end(error);
   }
 
   private leave(place: Place): void {
-    this.leaveStage(place);
-    place.stage = 'closed';
+    this.depart(place);
     this.callNext();
+  }
+
+  private leaveIfEnded(place: Place): void {
+    if (place.hasEnded && place.stage === 'entering' && place.processes > 0) this.leave(place);
+  }
+
+  private depart(place: Place): void {
+    const { stage } = place;
+    this.leaveStage(place);
+    this.close(place, stage);
+  }
+
+  /** It lingers, if PostgreSQL has begun with it. */
+  private close(place: Place, from: Stage): void {
+    place.stage = 'closed';
+    if (place.processes === 0 || from === 'closed') return;
+    const isFirst = this.lingering === 0;
+    const wasClient = from === 'client';
+    this.lingeringPlaces.set(place, wasClient);
+    this.countProven(place, 1);
+    if (!wasClient) count(this.lingeringRoles, place.applicant.role, 1);
+    if (isFirst) this.onLinger();
+  }
+
+  private reachPostgres(place: Place): () => void {
+    let isThere = true;
+    place.processes += 1;
+    this.leaveIfEnded(place);
+    return () => {
+      if (!isThere) return;
+      isThere = false;
+      place.processes -= 1;
+      const wasClient = this.lingeringPlaces.get(place);
+      if (place.processes > 0 || wasClient === undefined) return;
+      this.lingeringPlaces.delete(place);
+      this.countProven(place, -1);
+      if (!wasClient) count(this.lingeringRoles, place.applicant.role, -1);
+      this.callNext();
+    };
   }
 
   private stand(place: Place, stage: Stage): void {

@@ -116,6 +116,7 @@ function openReadingSession(
     gate: gateOf(front, door.life),
     limits: front.limits,
     onAuthenticated: () => connection.becomeClient(),
+    onLetGo: connection.reachPostgres(),
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
     onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (given) => {

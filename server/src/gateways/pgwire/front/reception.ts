@@ -58,6 +58,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
     sockets.delete(raw);
     connection.closed();
   });
+  raw.on('end', () => connection.ended());
   raw.on('error', () => raw.destroy());
   try {
     const opened = await openConnection(raw, front.tls, front.vouched, (socket) => {
@@ -65,6 +66,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
       if (socket === null) return;
       sockets.delete(raw);
       sockets.add(socket);
+      if (socket !== raw) socket.on('end', () => connection.ended());
       socket.on('close', () => {
         sockets.delete(socket);
         raw.destroy();

@@ -116,7 +116,7 @@ export function admissible(startup: StartupMessage, reserved: readonly string[])
 export interface Guest {
   readonly client: Duplex;
   readonly startup: StartupMessage;
-  readonly connection: Pick<Connection, 'becomeClient' | 'isClient'>;
+  readonly connection: Pick<Connection, 'becomeClient' | 'isClient' | 'reachPostgres'>;
   readonly applicant: Pick<Applicant, 'role' | 'address'>;
   /** What is at its other end is a gateway, which is told of transactions whose outcome may come into doubt. */
   readonly takesDoubts: boolean;
@@ -145,6 +145,7 @@ export function openSession(
     requestDatabases: front.requestDatabases,
     limits: front.limits,
     onAuthenticated: () => connection.becomeClient(),
+    onLetGo: connection.reachPostgres(),
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
     onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (key) => {

@@ -61,7 +61,7 @@ async function openThere(
 
 function openHere(
   front: Front,
-  { startup, link, isProven }: Arrival,
+  { startup, link, isProven, connection: counted }: Arrival,
   place: Extract<Place, { kind: 'here' }>,
 ): Upstream {
   // PostgreSQL itself asks nobody who comes by its socket.
@@ -71,7 +71,11 @@ function openHere(
   far.on('close', () => near.destroy());
   far.on('error', () => {});
   // The client was counted when it came.
-  const connection = { becomeClient: () => null, isClient: true };
+  const connection = {
+    becomeClient: () => null,
+    isClient: true,
+    reachPostgres: () => counted.reachPostgres(),
+  };
   const applicant = { role: roleOf(startup), address: link.address };
   openSession(front, { client: far, startup, connection, applicant, onLeft: null, takesDoubts: true }, place);
   return { code: 'open', stream: near };

@@ -23,6 +23,14 @@ export function connectBackend(path: string, onBytes: (bytes: Buffer) => void): 
   return new BackendSocket(options).connect({ path });
 }
 
+/** Says goodbye, and waits until PostgreSQL closes the connection: what it says yet is thrown away. */
+export function awaitEnd(backend: Socket): void {
+  backend.end();
+  backend.resume();
+  // It keeps no process of Barista's that stops.
+  backend.unref();
+}
+
 /** A write to a closed connection is no error: the end of what is read tells that it is closed. */
 class BackendSocket extends Socket {
   override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {

@@ -30,7 +30,7 @@ import type { AnswerGate, Gated } from './answer-gate.ts';
 import { AnswerReader } from './answer-reader.ts';
 import { ClientInput } from './client-input.ts';
 import { closeWithWords } from './close-with-words.ts';
-import { connectBackend } from './connect-backend.ts';
+import { awaitEnd, connectBackend } from './connect-backend.ts';
 import { Draining } from './draining.ts';
 import { askOutcome, farewell, wordsAfter } from './farewell.ts';
 import { KnownTransaction } from './known-transaction.ts';
@@ -56,6 +56,8 @@ export interface SessionOptions {
   readonly limits: PgwireLimits;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
+  /** PostgreSQL has closed the connection, or, of a session that had begun, is about to notice that it is closed. */
+  readonly onLetGo: () => void;
   /** PostgreSQL has told the client why it ends the session. */
   readonly onFatal: (sqlState: string) => void;
   /** Told what the client is told at the end, before its connection closes. */
@@ -409,11 +411,9 @@ export class Session implements Gated {
   private closeBackend(): void {
     this.outbox.drop();
     if (this.backendGone) return;
-    if (this.trust.isLost) {
-      // Only when PostgreSQL has closed the connection is it certain that the session commits nothing more.
-      this.backend.end();
-      this.backend.resume();
-    } else this.backend.destroy();
+    // Only when PostgreSQL has closed the connection is it certain that the session commits nothing more. While it begins a session it does not look whether anybody is there, and its place is not free.
+    if (this.trust.isLost || !this.loggedIn) awaitEnd(this.backend);
+    else this.backend.destroy();
   }
 
   /** PostgreSQL has closed the connection. */
@@ -456,6 +456,7 @@ export class Session implements Gated {
     backend.on('end', () => this.onBackendEnd());
     backend.on('close', () => {
       this.backendGone = true;
+      this.options.onLetGo();
       this.onBackendEnd();
       void this.trust.sessionEnded();
       if (this.state === 'leaving') this.end(errors.handingOver);

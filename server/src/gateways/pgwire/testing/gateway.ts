@@ -1,6 +1,7 @@
 /** A gateway before a test's PostgreSQL, and clients of it. */
 import { Client, type ClientConfig } from 'pg';
 import { cancelUnlessCommitting } from '../../../adapters/postgres/primary-database.ts';
+import { createEntryEnder } from '../../../adapters/postgres/end-entries.ts';
 import { createLoginFinder } from '../../../adapters/postgres/find-login.ts';
 import type { PostgresDoor } from '../../../ports/client-service.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -64,7 +65,12 @@ export async function startGateway(pg: TestPostgres, options: GatewayOptions = {
 }
 
 export function doorOf(pg: TestPostgres): PostgresDoor {
-  return { socketPath: pg.socketPath, reservedUsers: ['postgres'], findLogin: createLoginFinder(pg) };
+  return {
+    socketPath: pg.socketPath,
+    reservedUsers: ['postgres'],
+    findLogin: createLoginFinder(pg),
+    endEntries: createEntryEnder(pg),
+  };
 }
 
 /** A gateway that passes its clients on to the one at this port. */

@@ -17,7 +17,7 @@ import * as errors from '../../errors.ts';
 import type { PgwireLimits } from '../../limits.ts';
 import type { AnswerGate } from '../answer-gate.ts';
 import { closeWithWords } from '../close-with-words.ts';
-import { connectBackend } from '../connect-backend.ts';
+import { awaitEnd, connectBackend } from '../connect-backend.ts';
 import { RequestTracker } from '../request-tracker.ts';
 import { Valve } from '../valve.ts';
 import { followMention } from './follow-mention.ts';
@@ -37,6 +37,8 @@ export interface ReadingSessionOptions {
   readonly limits: PgwireLimits;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
+  /** PostgreSQL has closed the connection, or, of a session that had begun, is about to notice that it is closed. */
+  readonly onLetGo: () => void;
   /** PostgreSQL has told the client why it ends the session. */
   readonly onFatal: (sqlState: string) => void;
   /** Told what the client is told at the end, before its connection closes. */
@@ -63,6 +65,8 @@ export class ReadingSession {
   /** Ends the wait of a request. */
   private giveUp: (() => void) | null = null;
   private isClosed = false;
+  /** PostgreSQL has told its key. */
+  private isBegun = false;
   private backendReached = false;
   private backendGone = false;
   private clientEnded = false;
@@ -91,7 +95,10 @@ export class ReadingSession {
         const refusal = onAuthenticated();
         if (refusal !== null) this.close(refusal);
       },
-      backendKey: onKey,
+      backendKey: (key: Buffer) => {
+        this.isBegun = true;
+        onKey(key);
+      },
       fatal: onFatal,
       told: () => {
         if (this.backendGone) this.afterLastAnswer();
@@ -110,6 +117,7 @@ export class ReadingSession {
   }
 
   private onAnswer(chunk: Buffer): void {
+    if (this.isClosed) return;
     try {
       this.answers.take(chunk);
     } catch (error) {
@@ -230,7 +238,8 @@ export class ReadingSession {
   private close(error: GatewayError | null): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.backend.destroy();
+    if (this.isBegun) this.backend.destroy();
+    else awaitEnd(this.backend);
     const { answers } = this;
     answers.close();
     const isTold = error !== null && !answers.saidFatal && answers.atBoundary;
@@ -264,6 +273,7 @@ export class ReadingSession {
     backend.on('error', () => {});
     backend.on('close', () => {
       this.backendGone = true;
+      this.options.onLetGo();
       if (this.answers.isTold) this.afterLastAnswer();
     });
   }

@@ -1,0 +1,125 @@
+/** Clients that come and go while a lock keeps their sessions from beginning: PostgreSQL lets go of no such session by itself. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Client } from 'pg';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { startGateway, type TestGateway } from './testing/gateway.ts';
+import { codeOf } from './testing/helpers.ts';
+import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
+import { startupPacket } from '../../adapters/postgres/replication/messages.ts';
+
+const ordinaryPlaces = 24;
+const slowEntryMs = 500;
+
+let pg: TestPostgres;
+let gateway: TestGateway;
+const warnings: object[] = [];
+beforeEach(async () => {
+  warnings.length = 0;
+  pg = await startTestPostgres({ max_connections: '32', superuser_reserved_connections: '8' });
+  for (const role of ['open', 'other']) await pg.superuser.query(`CREATE ROLE ${role} LOGIN`);
+  await pg.superuser.query('CREATE DATABASE evil OWNER open');
+  const anyone = { database: 'all', role: 'all', address: 'all', tls: 'any', method: 'trust' } as const;
+  gateway = await startGateway(pg, {
+    access: [anyone],
+    limits: { clientsMax: ordinaryPlaces - 6, slowEntryMs, lingeringLookMs: 50, lingeringPerRoleMax: 10 },
+    onWarn: (fields) => warnings.push(fields),
+  });
+});
+afterEach(async () => {
+  await gateway.listener.close();
+  await pg.stop();
+});
+
+/** One that has the database to itself until it ends. */
+async function lockDatabase(): Promise<Client> {
+  const holder = await pg.connect('postgres');
+  await holder.query('BEGIN');
+  await holder.query('ALTER DATABASE evil RENAME TO worse');
+  return holder;
+}
+
+/** Processes that wait for a lock. */
+async function waiting(): Promise<number> {
+  const { rows } = await pg.superuser.query<{ n: number }>(
+    'SELECT count(DISTINCT pid)::int AS n FROM pg_locks WHERE NOT granted',
+  );
+  return rows[0]!.n;
+}
+
+interface Visitor {
+  /** It was refused, or ended. */
+  readonly isOver: boolean;
+  leave(): void;
+}
+
+/** Resolves when it has said who it is. */
+async function come(role: string): Promise<Visitor> {
+  const socket = connect(gateway.connection.port, '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  socket.resume().write(startupPacket({ user: role, database: 'evil' }));
+  return {
+    get isOver() {
+      return socket.destroyed;
+    },
+    leave: () => socket.destroy(),
+  };
+}
+
+function comeAsTen(role: string): Promise<Visitor[]> {
+  return Promise.all([...Array(10).keys()].map(() => come(role)));
+}
+
+async function logInElsewhere(): Promise<unknown> {
+  const client = await gateway.client({ user: 'other' });
+  const { rows } = await client.query('SELECT current_user AS who');
+  await client.end();
+  return rows;
+}
+
+it('leave places to others, and their processes end while the lock is held', async () => {
+  const holder = await lockDatabase();
+  onTestFinished(() => holder.end());
+  for (let round = 0; round < 6; round += 1) {
+    const ten = await comeAsTen('open');
+    await expect
+      .poll(async () => ten.filter(({ isOver }) => isOver).length + (await waiting()))
+      .toBeGreaterThanOrEqual(10);
+    for (const one of ten) one.leave();
+    expect(await logInElsewhere()).toEqual([{ who: 'other' }]);
+    expect(await waiting()).toBeLessThan(ordinaryPlaces);
+  }
+  await expect.poll(waiting).toBe(0);
+  expect(await logInElsewhere()).toEqual([{ who: 'other' }]);
+  expect(warnings).toHaveLength(1);
+  // As long as the lock is held.
+  expect((await holder.query("SELECT FROM pg_database WHERE datname = 'worse'")).rowCount).toBe(1);
+});
+
+it('end with the reason of PostgreSQL where their clients are still there', async () => {
+  const holder = await lockDatabase();
+  onTestFinished(() => holder.end());
+  const patient = codeOf(gateway.client({ user: 'open', database: 'evil' }));
+  await expect.poll(waiting).toBe(1);
+  const gone = await come('open');
+  await expect.poll(waiting).toBe(2);
+  gone.leave();
+  expect(await patient).toBe('57P01');
+  await expect.poll(waiting).toBe(0);
+});
+
+it('let their role in again when PostgreSQL has let go of them', async () => {
+  const holder = await lockDatabase();
+  const ten = await comeAsTen('open');
+  await expect.poll(waiting).toBe(10);
+  for (const one of ten) one.leave();
+  await holder.query('ROLLBACK');
+  await holder.end();
+  await expect.poll(() => codeOf(connected())).toBe('connected');
+});
+
+async function connected(): Promise<never> {
+  const client = await gateway.client({ user: 'open', database: 'evil' });
+  await client.end();
+  throw Object.assign(new Error('it has connected'), { code: 'connected' });
+}
