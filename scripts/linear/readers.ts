@@ -370,6 +370,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/connect-backend.ts': 'connectBackend',
   'gateways/pgwire/session/farewell.ts': 'successTag',
   'gateways/pgwire/session/given-kinds.ts': 'GivenKinds',
+  'gateways/pgwire/session/intake.ts': 'Intake',
   'gateways/pgwire/session/named/expected-replies.ts': 'ExpectedReplies',
   'gateways/pgwire/session/named/flight-answers.ts': 'FlightAnswers',
   'gateways/pgwire/session/named/name-in-force.ts': 'NameInForce',

@@ -284,7 +284,7 @@ const msOf: Readonly<Record<string, number>> = {
 };
 
 function isTooShort(name: string, value: string): boolean {
-  const [, number = '', unit = 'ms'] = /^\s*(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\s*$/.exec(value) ?? [];
+  const [, number = '', unit = 'ms'] = /^(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?$/.exec(value.trim()) ?? [];
   const ms = Number(number) * msOf[unit]!;
   return name === 'transaction_timeout' && ms > 0 && ms < transactionMsMin;
 }
