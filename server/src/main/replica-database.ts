@@ -52,6 +52,11 @@ export async function openReplicaDatabase(
     // Sessions of clients, and the replica's own.
     connectionsMax: config.bounds.clientsMax + 20,
     gatherMs: 50,
+    onReaderEnded: (what) =>
+      logger.warn(
+        what,
+        'a client that reads here held so many locks that the standby could not go on: its session was ended',
+      ),
   });
   const directory = openDatabaseDirectory({
     places,

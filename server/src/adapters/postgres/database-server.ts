@@ -42,6 +42,7 @@ import { promoteStandby, type PromotedRun } from './promotion.ts';
 import { shownAmong, takeSnapshot } from './shown-transactions.ts';
 import { readRequest } from './requests/request-outcome.ts';
 import { makeRoomForHolders } from './lock-holders.ts';
+import { type OnReaderEnded, ReaderLockWatch } from './reader-locks.ts';
 import { ReceiverWords } from './replication/receiver-words.ts';
 import { StandbyFlushes } from './replication/standby-flushes.ts';
 import { openStandbyFeed, type StandbyFeed } from './replication/standby-feed.ts';
@@ -52,6 +53,8 @@ import { ownSql } from '../../pgwire/own-sql.ts';
 export interface DatabaseServerOptions extends InstanceOptions {
   /** How long small amounts of WAL wait for more before the standby is woken. */
   readonly gatherMs: number;
+  /** A client that reads at a standby held too many locks, and its session was ended. */
+  readonly onReaderEnded?: OnReaderEnded;
 }
 
 /** Also what only the adapters around need: the instance behind it. */
@@ -119,10 +122,16 @@ class Server implements PostgresDatabaseServer {
     await this.dropSlots();
     let receivedFrom = (await completeTimelineStarts(this.instance.dataDir)) ? Number.POSITIVE_INFINITY : 0;
     const user = await chooseLaunchUser();
+    const run = (this.run += 1);
+    const readers = this.watchReaders(run);
     const feed = await openStandbyFeed({
       socketDir: await chooseSocketDirectory(user, join(this.options.directory, 'feed')),
       postgresVersion: this.instance.version,
-      source,
+      source: {
+        ...source,
+        read: (from, bytesMax) =>
+          readers.room()?.then(() => source.read(from, bytesMax)) ?? source.read(from, bytesMax),
+      },
       gatherMs: this.options.gatherMs,
       onReport: (report) => {
         this.standbyFlushes.take(report, performance.now());
@@ -136,9 +145,9 @@ class Server implements PostgresDatabaseServer {
       onEnded: (reason) => handlers.onStreamEnded(this.receiver.take() ?? reason),
     });
     this.feed = feed;
-    const run = (this.run += 1);
     await this.instance.start({ kind: 'standby', connectionInfo: feed.connectionInfo }, ended);
     void this.makeRoom(run);
+    void readers.run();
     return {
       more: () => feed.more(),
       ask: () => feed.ask(),
@@ -202,6 +211,12 @@ class Server implements PostgresDatabaseServer {
       () => isOver(),
     );
     if (!isMade) setTimeout(() => void this.makeRoom(run), roomAgainMs).unref();
+  }
+
+  /** A promotion ends the sessions of readers itself. */
+  private watchReaders(run: number): ReaderLockWatch {
+    const isOver = (): boolean => this.run !== run || !this.instance.isAlive() || this.reserve !== null;
+    return new ReaderLockWatch(this.instance, isOver, (what) => this.options.onReaderEnded?.(what));
   }
 
   private reserveLocks(isOver: () => boolean): LockReserve {

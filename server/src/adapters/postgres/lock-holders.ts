@@ -20,13 +20,15 @@ const bytes = { lock: 168, holder: 80 } as const;
 /** Locks are taken in pieces, beside which others have their turn. */
 const atOnce = 2_000;
 
-/** `entries`: what the settings say (NLOCKENTS). `used`: locks that are held now. `free`: bytes that either table can grow into. */
-const sizeSql =
-  ownSql(`SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.sum(s.setting::pg_catalog.int8) AS entries,
-    (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks WHERE NOT fastpath) AS used,
-    (SELECT size FROM pg_catalog.pg_shmem_allocations WHERE name IS NULL) AS free
+const entriesOf = `SELECT pg_catalog.current_setting('max_locks_per_transaction')::pg_catalog.int8 OPERATOR(pg_catalog.*) pg_catalog.sum(s.setting::pg_catalog.int8)
   FROM pg_catalog.pg_settings s WHERE s.name OPERATOR(pg_catalog.=) ANY ('{max_connections,max_prepared_transactions,max_worker_processes,max_wal_senders}'::pg_catalog.text[])
-    OR s.name OPERATOR(pg_catalog.=) CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'autovacuum_worker_slots') THEN 'autovacuum_worker_slots' ELSE 'autovacuum_max_workers' END`);
+    OR s.name OPERATOR(pg_catalog.=) CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'autovacuum_worker_slots') THEN 'autovacuum_worker_slots' ELSE 'autovacuum_max_workers' END`;
+/** What the settings say (NLOCKENTS). */
+export const entriesSql = ownSql(`SELECT (${entriesOf}) AS entries`);
+/** `used`: locks that are held now. `free`: bytes that either table can grow into. */
+const sizeSql = ownSql(`SELECT (${entriesOf}) AS entries,
+    (SELECT pg_catalog.count(*) FROM pg_catalog.pg_locks WHERE NOT fastpath) AS used,
+    (SELECT size FROM pg_catalog.pg_shmem_allocations WHERE name IS NULL) AS free`);
 /** $1: nobody else asks for these. */
 const takeSql = ownSql(
   'SELECT pg_catalog.count(pg_catalog.pg_try_advisory_lock_shared($1::pg_catalog.int4, n)) FROM pg_catalog.generate_series($2::pg_catalog.int4, $3::pg_catalog.int4) AS n',

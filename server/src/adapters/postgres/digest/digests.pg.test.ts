@@ -16,7 +16,7 @@ function withDigests(fixture: RealFixture): DigestFixture {
   return Object.assign(fixture, {
     digests: () =>
       createDigestSource({ socketDir: fixture.server.instance.socketDir, version: binaries.version }),
-    clone: async () => withDigests((await clone()) as RealFixture),
+    clone: async () => withDigests(await clone()),
   });
 }
 

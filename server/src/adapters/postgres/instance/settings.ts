@@ -53,12 +53,20 @@ export async function writeSettings(
   for (const name of signals) await rm(join(data, name), { force: true });
 }
 
+/** Of the lock table: a client takes several hundred in a millisecond, and a standby needs time to end its session before they are all taken (reader-locks.ts). 20 MB. */
+const lockEntriesMin = 65_536;
+/** Workers, walsenders and autovacuum have their share of it. */
+const otherProcesses = 32;
+
 /** Defaults, which `settings` of the configuration may change. */
 function baseSettings({ connectionsMax }: SettingsOptions): Record<string, string> {
   return {
     max_connections: String(connectionsMax),
     superuser_reserved_connections: '8',
     max_prepared_transactions: String(connectionsMax),
+    max_locks_per_transaction: String(
+      Math.max(64, Math.ceil(lockEntriesMin / (2 * connectionsMax + otherProcesses))),
+    ),
     password_encryption: 'scram-sha-256',
     shared_buffers: '128MB',
     huge_pages: 'off',

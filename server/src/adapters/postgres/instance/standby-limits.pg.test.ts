@@ -10,10 +10,12 @@ let root = '';
 let primary: PostgresInstance;
 let standby: PostgresInstance;
 
+const locks = { max_locks_per_transaction: '64' };
+
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'barista-limits-'));
   await makeData(join(root, 'primary'));
-  primary = await openTestInstance(join(root, 'primary'), { connectionsMax: 40 });
+  primary = await openTestInstance(join(root, 'primary'), { connectionsMax: 40, settings: locks });
   await primary.start({ kind: 'primary' });
   await write('CREATE TABLE drinks (name text)');
   await primary.stop('fast');
@@ -66,7 +68,7 @@ it('ends when its primary goes on with higher ones, and goes on itself when it i
   const ended = new Promise<string>((resolve) => {
     standby.onExit(resolve);
   });
-  primary = await openTestInstance(join(root, 'primary'), { connectionsMax: 60 });
+  primary = await openTestInstance(join(root, 'primary'), { connectionsMax: 60, settings: locks });
   await primary.start({ kind: 'primary' });
   await write("INSERT INTO drinks VALUES ('ristretto')");
   await ended;

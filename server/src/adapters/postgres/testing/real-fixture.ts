@@ -136,9 +136,9 @@ export class RealFixture implements DatabaseFixture {
     await handOver(await chooseLaunchUser(), path);
   }
 
-  async clone(): Promise<DatabaseFixture> {
+  async clone(settings: Readonly<Record<string, string>> = {}): Promise<RealFixture> {
     const { places, binaries } = this.parts;
-    const copy = await openRealFixture(binaries);
+    const copy = await openRealFixture(binaries, settings);
     for (const name of ['data', 'cluster', 'state.json']) {
       await cp(join(places.postgres, name), join(copy.parts.places.postgres, name), { recursive: true });
     }
