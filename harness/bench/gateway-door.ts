@@ -5,7 +5,7 @@
  */
 import { connect, createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { createEntryEnder } from '../../server/src/adapters/postgres/end-entries.ts';
+import { createLeftLook } from '../../server/src/adapters/postgres/left-processes.ts';
 import { createLoginFinder } from '../../server/src/adapters/postgres/find-login.ts';
 import { createPgwireListener } from '../../server/src/gateways/pgwire/listener.ts';
 import { defaultAccess } from '../../server/src/gateways/pgwire/login/access-rules.ts';
@@ -20,7 +20,7 @@ async function openGateway(): Promise<number> {
     socketPath,
     reservedUsers: [],
     findLogin: createLoginFinder(postgres),
-    endEntries: createEntryEnder(postgres),
+    lookAtLeft: createLeftLook(postgres),
   });
   const logger = { info: () => {}, warn: console.error };
   const access = defaultAccess(false);

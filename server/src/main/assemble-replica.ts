@@ -8,7 +8,7 @@ import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { Archiving } from '../payload/wal/archiving.ts';
 import { WalPayload } from '../payload/wal/wal-payload.ts';
-import type { EndEntries, FindLogin } from '../ports/client-service.ts';
+import type { LookAtLeft, FindLogin } from '../ports/client-service.ts';
 import type { Timers } from '../ports/clock.ts';
 import type { LookAtCommits } from '../ports/commits-look.ts';
 import type { DatabaseDirectory, Loss } from '../ports/database-directory.ts';
@@ -60,7 +60,7 @@ export interface ReplicaAdapters {
   /** What clients connect to. */
   readonly socketPath: string;
   readonly findLogin: FindLogin;
-  readonly endEntries: EndEntries;
+  readonly lookAtLeft: LookAtLeft;
   readonly directory: DatabaseDirectory;
   readonly digests: DigestSource;
   readonly timers: Timers;
@@ -291,7 +291,7 @@ export function assembleReplica(
     socketPath: () => adapters.socketPath,
     reservedUsers,
     findLogin: adapters.findLogin,
-    endEntries: adapters.endEntries,
+    lookAtLeft: adapters.lookAtLeft,
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
     lookAtCommits: adapters.lookAtCommits,
@@ -330,7 +330,7 @@ export function assembleReplica(
     socketPath: () => adapters.socketPath,
     reservedUsers,
     findLogin: adapters.findLogin,
-    endEntries: adapters.endEntries,
+    lookAtLeft: adapters.lookAtLeft,
     retryMs: 200,
   });
   const verification: Verification = new Verification({

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { openWalArchive } from '../adapters/postgres/archive/wal-archive.ts';
 import { createDigestSource } from '../adapters/postgres/digest/digest-source.ts';
-import { createEntryEnder } from '../adapters/postgres/end-entries.ts';
+import { createLeftLook } from '../adapters/postgres/left-processes.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
 import { HeldResourceWatch } from '../adapters/postgres/inspection/held-resources.ts';
 import { PreparedAgeLimit } from '../adapters/postgres/inspection/old-prepared.ts';
@@ -58,7 +58,7 @@ export async function becomeWalReplica(frame: Frame, store: LogStore, joined: Jo
       random: Math.random,
       socketPath: database.server.instance.socketPath,
       findLogin: createLoginFinder(database.server.instance),
-      endEntries: createEntryEnder(database.server.instance),
+      lookAtLeft: createLeftLook(database.server.instance),
       prepare: () => prepareDatabase(config, database),
       lookAtCommits: () => lookAtCommits(database.server.instance),
       installRequests: (name) =>

@@ -20,11 +20,14 @@ export interface PostgresDoor {
   readonly reservedUsers: readonly string[];
   /** @throws Error if PostgreSQL cannot be asked */
   readonly findLogin: FindLogin;
-  readonly endEntries: EndEntries;
+  readonly lookAtLeft: LookAtLeft;
 }
 
-/** Ends PostgreSQL's processes that have waited for a lock for so long before their session has begun. Resolves with how many these were. */
-export type EndEntries = (slowMs: number) => Promise<number>;
+/** Ends PostgreSQL's processes that have waited for a lock for so long before their session has begun, and resolves with how many these were, and which of `pids` are still there. */
+export type LookAtLeft = (
+  slowMs: number,
+  pids: readonly number[],
+) => Promise<{ readonly ended: number; readonly living: readonly number[] }>;
 
 export type FindLogin = (role: string) => Promise<LoginRecord>;
 

@@ -10,7 +10,7 @@ import type { StatementSessions } from '../../ports/statement-sessions.ts';
 import { listenOn } from '../listen.ts';
 import * as errors from './errors.ts';
 import { Admission } from './front/admission.ts';
-import { EntryEnder } from './front/entry-ender.ts';
+import { LeftProcesses } from './front/left-processes.ts';
 import { CancelRegistry } from './front/cancel-registry.ts';
 import { receive } from './front/reception.ts';
 import type { Front, ServedBackend } from './front/sessions.ts';
@@ -91,7 +91,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
   const limits = { ...defaultLimits, ...options.limits };
   const { service, logger } = options;
   const tls = options.tls === undefined ? null : await openTls(options.tls, options, limits);
-  const enders = new EntryEnder({
+  const left = new LeftProcesses({
     lingering: () => front.admission.lingering,
     door: () => service.door() ?? service.reads.standby(),
     lookMs: limits.lingeringLookMs,
@@ -107,7 +107,8 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     keys: gatewayKeys(options.clusterSecret),
     tls,
     limits,
-    admission: new Admission(limits, () => enders.start()),
+    admission: new Admission(limits, () => left.start()),
+    left,
     cancels: new CancelRegistry(limits.cancelsMax, tls !== null),
     late: new LateWatch(service, limits.lateMs),
     requestDatabases: new RequestDatabases(service),
@@ -161,7 +162,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     connectAs: (link) => front.vouched.connect({ host: options.host, port }, link),
     async close() {
       stopListening();
-      enders.stop();
+      left.stop();
       tls?.close();
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());

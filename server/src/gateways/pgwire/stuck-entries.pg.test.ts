@@ -1,10 +1,11 @@
 /** Clients that come and go while a lock keeps their sessions from beginning: PostgreSQL lets go of no such session by itself. */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Client } from 'pg';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
-import { codeOf } from './testing/helpers.ts';
+import { codeOf, endSleeping, q, sleeping } from './testing/helpers.ts';
+import { followWire } from './testing/wire-client.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { startupPacket } from '../../adapters/postgres/replication/messages.ts';
 
@@ -22,7 +23,13 @@ beforeEach(async () => {
   const anyone = { database: 'all', role: 'all', address: 'all', tls: 'any', method: 'trust' } as const;
   gateway = await startGateway(pg, {
     access: [anyone],
-    limits: { clientsMax: ordinaryPlaces - 6, slowEntryMs, lingeringLookMs: 50, lingeringPerRoleMax: 10 },
+    limits: {
+      clientsMax: ordinaryPlaces - 6,
+      slowEntryMs,
+      lingeringLookMs: 50,
+      lingeringPerRoleMax: 10,
+      clientsPerRoleMax: 16,
+    },
     onWarn: (fields) => warnings.push(fields),
   });
 });
@@ -55,8 +62,7 @@ interface Visitor {
 
 /** Resolves when it has said who it is. */
 async function come(role: string): Promise<Visitor> {
-  const socket = connect(gateway.connection.port, '127.0.0.1').on('error', () => {});
-  await once(socket, 'connect');
+  const socket = await reached();
   socket.resume().write(startupPacket({ user: role, database: 'evil' }));
   return {
     get isOver() {
@@ -122,4 +128,26 @@ async function connected(): Promise<never> {
   const client = await gateway.client({ user: 'open', database: 'evil' });
   await client.end();
   throw Object.assign(new Error('it has connected'), { code: 'connected' });
+}
+
+it('count, too, where they have begun and execute something, until that ends', async () => {
+  for (let n = 0; n < 16; n += 1) {
+    const wire = followWire(await reached());
+    wire.send(startupPacket({ user: 'open', database: 'evil' }));
+    await wire.until('Z');
+    wire.send(q('SELECT pg_sleep(1000)'));
+    await expect.poll(() => sleeping(pg)).toBe(n + 1);
+    wire.socket.resetAndDestroy();
+    await expect.poll(() => gateway.listener.clients).toBe(0);
+  }
+  expect(await codeOf(connected())).toBe('53300');
+  expect(await logInElsewhere()).toEqual([{ who: 'other' }]);
+  await endSleeping(pg);
+  await expect.poll(() => codeOf(connected())).toBe('connected');
+});
+
+async function reached(): Promise<Socket> {
+  const socket = connect(gateway.connection.port, '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  return socket;
 }

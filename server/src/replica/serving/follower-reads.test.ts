@@ -34,7 +34,7 @@ function setUp() {
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     findLogin: () => Promise.reject(new Error('nobody is asked')),
-    endEntries: () => Promise.resolve(0),
+    lookAtLeft: () => Promise.resolve({ ended: 0, living: [] }),
     retryMs: 200,
   });
   reads.letIn(true);

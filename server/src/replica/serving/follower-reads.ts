@@ -10,7 +10,7 @@
 import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { StandbyReaders } from '../../payload/wal/life/context.ts';
-import type { EndEntries, FindLogin } from '../../ports/client-service.ts';
+import type { LookAtLeft, FindLogin } from '../../ports/client-service.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { ReadIndexAnswer, ReadIndexQuestion } from '../../ports/control.ts';
 import type { Currency, Freshness, StandbyDoor, StandbyReads } from '../../ports/standby-reads.ts';
@@ -34,7 +34,7 @@ export interface FollowerReadsOptions {
   readonly socketPath: () => string;
   readonly reservedUsers: readonly string[];
   readonly findLogin: FindLogin;
-  readonly endEntries: EndEntries;
+  readonly lookAtLeft: LookAtLeft;
   /** Names this life of the process: an answer that is late may be to a question of an earlier one. */
   readonly run: string;
   /** A question that was not answered for so long is asked again. */
@@ -84,8 +84,8 @@ export class FollowerReads implements StandbyReads, StandbyReaders {
 
   standby(): StandbyDoor | null {
     if (!this.isOpen) return null;
-    const { socketPath, reservedUsers, findLogin, endEntries } = this.options;
-    return { life: this.life, socketPath: socketPath(), reservedUsers, findLogin, endEntries };
+    const { socketPath, reservedUsers, findLogin, lookAtLeft } = this.options;
+    return { life: this.life, socketPath: socketPath(), reservedUsers, findLogin, lookAtLeft };
   }
 
   onStandbyChange(listener: () => void): () => void {

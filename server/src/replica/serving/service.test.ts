@@ -50,7 +50,7 @@ function setUp({ patienceMs = 10_000 } = {}) {
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     findLogin: () => Promise.reject(new Error('nobody is asked')),
-    endEntries: () => Promise.resolve(0),
+    lookAtLeft: () => Promise.resolve({ ended: 0, living: [] }),
     primary: () => primary,
     installRequests: () => Promise.resolve(),
     lookAtCommits: () => {

@@ -9,7 +9,7 @@ import { replicaOf } from '../../multipaxos/configuration.ts';
 import type { Ballot, ReplicaId } from '../../multipaxos/types/names.ts';
 import type {
   ClientService,
-  EndEntries,
+  LookAtLeft,
   FindLogin,
   NamedRequest,
   OpenTransaction,
@@ -37,7 +37,7 @@ export interface ServiceOptions {
   readonly socketPath: () => string;
   readonly reservedUsers: readonly string[];
   readonly findLogin: FindLogin;
-  readonly endEntries: EndEntries;
+  readonly lookAtLeft: LookAtLeft;
   readonly primary: () => PrimaryDatabase | null;
   readonly installRequests: (database: string) => Promise<void>;
   /** Called once in each generation: its looks at what makes commits not wait to be chosen without a session's naming it. */
@@ -184,8 +184,8 @@ export class ReplicaService implements ClientService {
 
   door(): PostgresDoor | null {
     if (this.current.kind !== 'here') return null;
-    const { socketPath, reservedUsers, findLogin, endEntries } = this.options;
-    return { socketPath: socketPath(), reservedUsers, findLogin, endEntries };
+    const { socketPath, reservedUsers, findLogin, lookAtLeft } = this.options;
+    return { socketPath: socketPath(), reservedUsers, findLogin, lookAtLeft };
   }
 
   mayAnswer(generation: number): boolean {

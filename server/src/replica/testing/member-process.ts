@@ -153,7 +153,7 @@ export class MemberProcess {
         server,
         socketPath: '/nowhere/.s.PGSQL.5432',
         findLogin: () => Promise.reject(new Error('nobody logs in')),
-        endEntries: () => Promise.resolve(0),
+        lookAtLeft: () => Promise.resolve({ ended: 0, living: [] }),
         directory,
         digests: new ModelDigests(postgres, timers),
         timers,

@@ -29,6 +29,7 @@ import type { Admission, Applicant, Connection } from './admission.ts';
 import type { Placement } from './await-service.ts';
 import { cancelSession } from './cancel-session.ts';
 import type { CancelRegistry } from './cancel-registry.ts';
+import type { LeftProcesses } from './left-processes.ts';
 import type { ToldErrors } from './told-errors.ts';
 import type { VouchedLinks } from './vouched-links.ts';
 
@@ -61,6 +62,7 @@ export interface Front {
   readonly tls: ClientTls | null;
   readonly limits: PgwireLimits;
   readonly admission: Admission;
+  readonly left: LeftProcesses;
   readonly cancels: CancelRegistry;
   readonly late: LateWatch;
   readonly requestDatabases: RequestDatabases;
@@ -135,6 +137,7 @@ export function openSession(
   const { role, address } = guest.applicant;
   const backend: ServedBackend = { pid: 0, role, address, database: databaseOf(startup) };
   let forgetKey = (): void => {};
+  const letGo = connection.reachPostgres();
   const session = new Session({
     client,
     socketPath,
@@ -145,7 +148,10 @@ export function openSession(
     requestDatabases: front.requestDatabases,
     limits: front.limits,
     onAuthenticated: () => connection.becomeClient(),
-    onLetGo: connection.reachPostgres(),
+    onLetGo: (running) => {
+      if (running === null) letGo();
+      else front.left.awaitEnd(running, letGo);
+    },
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
     onWords: (words) => front.told.noteWords(connection.isClient, words),
     onKey: (key) => {

@@ -56,8 +56,8 @@ export interface SessionOptions {
   readonly limits: PgwireLimits;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
-  /** PostgreSQL has closed the connection, or, of a session that had begun, is about to notice that it is closed. */
-  readonly onLetGo: () => void;
+  /** PostgreSQL has closed the connection, or notices at once that it is closed; else with the process that executes something yet. */
+  readonly onLetGo: (running: number | null) => void;
   /** PostgreSQL has told the client why it ends the session. */
   readonly onFatal: (sqlState: string) => void;
   /** Told what the client is told at the end, before its connection closes. */
@@ -93,6 +93,8 @@ export class Session implements Gated {
   private state: State = 'open';
   private backendReached = false;
   private backendGone = false;
+  /** The process that was executing something when it was left. */
+  private leftRunning: number | null = null;
   /** Whether its process alone has ended, without a word; null: it has not, or said why. */
   private backendEnded: boolean | 'asking' | null = null;
   /** Why the session ends, when that is known. */
@@ -413,7 +415,10 @@ export class Session implements Gated {
     if (this.backendGone) return;
     // Only when PostgreSQL has closed the connection is it certain that the session commits nothing more. While it begins a session it does not look whether anybody is there, and its place is not free.
     if (this.trust.isLost || !this.loggedIn) awaitEnd(this.backend);
-    else this.backend.destroy();
+    else {
+      if (this.tracker.outstanding) this.leftRunning = this.pid;
+      this.backend.destroy();
+    }
   }
 
   /** PostgreSQL has closed the connection. */
@@ -456,7 +461,7 @@ export class Session implements Gated {
     backend.on('end', () => this.onBackendEnd());
     backend.on('close', () => {
       this.backendGone = true;
-      this.options.onLetGo();
+      this.options.onLetGo(this.leftRunning);
       this.onBackendEnd();
       void this.trust.sessionEnded();
       if (this.state === 'leaving') this.end(errors.handingOver);

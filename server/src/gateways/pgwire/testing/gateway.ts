@@ -1,7 +1,7 @@
 /** A gateway before a test's PostgreSQL, and clients of it. */
 import { Client, type ClientConfig } from 'pg';
 import { cancelUnlessCommitting } from '../../../adapters/postgres/primary-database.ts';
-import { createEntryEnder } from '../../../adapters/postgres/end-entries.ts';
+import { createLeftLook } from '../../../adapters/postgres/left-processes.ts';
 import { createLoginFinder } from '../../../adapters/postgres/find-login.ts';
 import type { PostgresDoor } from '../../../ports/client-service.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -69,7 +69,7 @@ export function doorOf(pg: TestPostgres): PostgresDoor {
     socketPath: pg.socketPath,
     reservedUsers: ['postgres'],
     findLogin: createLoginFinder(pg),
-    endEntries: createEntryEnder(pg),
+    lookAtLeft: createLeftLook(pg),
   };
 }
 

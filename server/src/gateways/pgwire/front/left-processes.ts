@@ -1,0 +1,98 @@
+/**
+ * Processes of PostgreSQL whose clients have gone. They do not look whether anybody is there while they execute something, or wait for a lock before their session has begun: clients that come and go could take all places with them.
+ *
+ * Responsible for: noticing when those end that executed something, and ending those that wait before they have begun. What is asked is the adapter's. Invariant: one question at a time, and none while nothing lingers.
+ */
+import type { PostgresDoor } from '../../../ports/client-service.ts';
+
+export interface LeftProcessesOptions {
+  /** How many there are whose clients have gone. */
+  readonly lingering: () => number;
+  readonly door: () => Pick<PostgresDoor, 'lookAtLeft'> | null;
+  readonly lookMs: number;
+  /** Those are ended that have waited for so long. */
+  readonly slowMs: number;
+  readonly warn: (fields: object, message: string) => void;
+}
+
+const warnEveryMs = 60_000;
+
+export class LeftProcesses {
+  private readonly options: LeftProcessesOptions;
+  private timer: NodeJS.Timeout | null = null;
+  private isAsking = false;
+  private isStopped = false;
+  /** That no line has told of. */
+  private untold = 0;
+  /** By the processes' ids. */
+  private readonly awaited = new Map<number, () => void>();
+  private toldAtMs = -Infinity;
+
+  constructor(options: LeftProcessesOptions) {
+    this.options = options;
+  }
+
+  /** Looks again and again, as long as some linger. */
+  start(): void {
+    if (this.timer !== null || this.isAsking || this.isStopped) return;
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      void this.look();
+    }, this.options.lookMs).unref();
+  }
+
+  /** `letGo` is called when this process has ended, or nobody can be asked. */
+  awaitEnd(pid: number, letGo: () => void): void {
+    // Another has had its id since.
+    this.awaited.get(pid)?.();
+    this.awaited.set(pid, letGo);
+    this.start();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  private async look(): Promise<void> {
+    const { lingering, door, slowMs } = this.options;
+    if (lingering() === 0 && this.awaited.size === 0) return;
+    this.isAsking = true;
+    const asked = [...this.awaited];
+    let living: readonly number[] = [];
+    try {
+      const found = await door()?.lookAtLeft(
+        slowMs,
+        asked.map(([pid]) => pid),
+      );
+      this.untold += found?.ended ?? 0;
+      living = found?.living ?? [];
+    } catch {
+      // PostgreSQL has gone, or does not answer: the next look is another question.
+    }
+    this.isAsking = false;
+    this.letGo(asked, new Set(living));
+    this.tell();
+    if (lingering() > 0 || this.awaited.size > 0) this.start();
+  }
+
+  private letGo(asked: readonly [number, () => void][], living: ReadonlySet<number>): void {
+    for (const [pid, letGo] of asked) {
+      if (living.has(pid)) continue;
+      if (this.awaited.get(pid) === letGo) this.awaited.delete(pid);
+      letGo();
+    }
+  }
+
+  private tell(): void {
+    const nowMs = performance.now();
+    if (this.untold === 0 || nowMs - this.toldAtMs < warnEveryMs) return;
+    this.options.warn(
+      { ended: this.untold },
+      'clients have gone while PostgreSQL began their sessions, which waited for a lock: these were ended. Look in pg_locks for who holds it',
+    );
+    this.untold = 0;
+    this.toldAtMs = nowMs;
+  }
+}
