@@ -127,11 +127,7 @@ class Server implements PostgresDatabaseServer {
     const feed = await openStandbyFeed({
       socketDir: await chooseSocketDirectory(user, join(this.options.directory, 'feed')),
       postgresVersion: this.instance.version,
-      source: {
-        ...source,
-        read: (from, bytesMax) =>
-          readers.room()?.then(() => source.read(from, bytesMax)) ?? source.read(from, bytesMax),
-      },
+      source: { ...source, read: readWithRoom(source, readers) },
       gatherMs: this.options.gatherMs,
       onReport: (report) => {
         this.standbyFlushes.take(report, performance.now());
@@ -355,6 +351,16 @@ class Server implements PostgresDatabaseServer {
     await this.stop('fast');
     await this.instance.close();
   }
+}
+
+/** What has been waited for is read by another call: where the timeline ends may be known by then. That one does not wait. */
+function readWithRoom(source: FeedSource, readers: ReaderLockWatch): FeedSource['read'] {
+  let hasWaited = false;
+  return (from, bytesMax) => {
+    const room = hasWaited ? null : readers.room();
+    hasWaited = room !== null;
+    return room?.then(() => []) ?? source.read(from, bytesMax);
+  };
 }
 
 async function look(client: Client): Promise<{ nextXid: bigint; replayed: Lsn }> {
