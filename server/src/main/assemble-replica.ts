@@ -326,6 +326,7 @@ export function assembleReplica(
     announce: () => core.announce(),
     replayed: () => payload.standbySlot,
     hurry: () => payload.hurry(),
+    onReader: () => server.readerComes(),
     shown,
     socketPath: () => adapters.socketPath,
     reservedUsers,

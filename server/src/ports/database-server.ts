@@ -176,6 +176,8 @@ export interface DatabaseServer {
    * A mark of what has been done to bring it up, to replay its WAL above all: the same mark later, and nothing has been done in between. Null: there is no process, or the system does not tell. Some milliseconds.
    */
   workMark(): Promise<string | null>;
+  /** A client is about to read at this standby: what it locks there is watched from now on. */
+  readerComes(): void;
   /** As this PostgreSQL knows it; works on a standby, too. @throws Error while it lets nobody in */
   statusOf(xid: bigint): Promise<TransactionStatus>;
   /** What a snapshot that is taken now shows. Of a standby `running` is empty, for PostgreSQL does not tell there what runs. In a session of its own: nothing else is waited for. @throws Error while it lets nobody in; the signal's reason */

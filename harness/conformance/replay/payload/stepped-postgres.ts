@@ -392,6 +392,7 @@ export class SteppedPostgres {
       isAlive: () => this.mode !== 'down',
       endedWaits: () => this.endedWaits,
       isMoving: () => true,
+      readerComes: () => undefined,
       workMark: () => Promise.resolve(null),
       statusOf: (xid) => this.whileUp(() => this.statusOf(xid)),
       snapshot: () => Promise.reject(new Error('not asked here')),

@@ -79,6 +79,8 @@ interface StandbyRun extends Pick<PromotedRun, 'receivedFrom'> {
 /** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
 const firstAnswerMs = 5_000;
 const roomAgainMs = 1_000;
+/** A primary waits no longer for it: it is made beside its first clients then. */
+const roomMsMax = 1_000;
 
 /** Of WAL by all processes but a walreceiver, and not of new segment files. The time is counted with `track_wal_io_timing`. */
 const flushesSql = `(SELECT coalesce(pg_catalog.sum(fsyncs), 0)::pg_catalog.text FROM pg_catalog.pg_stat_io WHERE object OPERATOR(pg_catalog.=) 'wal' AND context OPERATOR(pg_catalog.=) 'normal') AS flushes,
@@ -93,6 +95,8 @@ class Server implements PostgresDatabaseServer {
   private readonly snapshots: OwnSession;
   /** Of a primary. */
   private reserve: LockReserve | null = null;
+  /** Of the last run as a standby. */
+  private readers: ReaderLockWatch | null = null;
   private readonly files: FileLook;
   private readonly waits = new EndedWaits();
   private readonly receiver = new ReceiverWords();
@@ -124,6 +128,7 @@ class Server implements PostgresDatabaseServer {
     const user = await chooseLaunchUser();
     const run = (this.run += 1);
     const readers = this.watchReaders(run);
+    this.readers = readers;
     const feed = await openStandbyFeed({
       socketDir: await chooseSocketDirectory(user, join(this.options.directory, 'feed')),
       postgresVersion: this.instance.version,
@@ -169,7 +174,7 @@ class Server implements PostgresDatabaseServer {
   async startPrimary(ended: AbortSignal): Promise<PrimaryDatabase> {
     const run = (this.run += 1);
     await this.instance.start({ kind: 'primary' }, ended);
-    await this.makeRoom(run);
+    await Promise.race([this.makeRoom(run), wait(roomMsMax, undefined, { ref: false })]);
     const { instance, session } = this;
     const isOver = (): boolean => this.run !== run;
     const barriers = new BarrierSessions(instance.socketDir);
@@ -213,6 +218,10 @@ class Server implements PostgresDatabaseServer {
   private watchReaders(run: number): ReaderLockWatch {
     const isOver = (): boolean => this.run !== run || !this.instance.isAlive() || this.reserve !== null;
     return new ReaderLockWatch(this.instance, isOver, (what) => this.options.onReaderEnded?.(what));
+  }
+
+  readerComes(): void {
+    this.readers?.readerComes();
   }
 
   private reserveLocks(isOver: () => boolean): LockReserve {

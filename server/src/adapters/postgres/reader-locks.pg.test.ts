@@ -53,7 +53,11 @@ afterEach(async () => {
 
 let locksReplayed: () => Promise<void>;
 
-const connect = (): Promise<Client> => connectAs(copy.server.instance.socketDir, 'reader', 'postgres');
+/** As the gateway does. */
+const connect = (): Promise<Client> => {
+  copy.server.readerComes();
+  return connectAs(copy.server.instance.socketDir, 'reader', 'postgres');
+};
 
 /** As a session sees it that is there already. */
 async function hasRoom(session: Client): Promise<boolean> {
@@ -68,8 +72,9 @@ async function hasRoom(session: Client): Promise<boolean> {
 async function untilWatched(): Promise<void> {
   const session = await connectAs(copy.server.instance.socketDir, 'postgres', 'postgres');
   await until(fixture.timers, async () => {
+    copy.server.readerComes();
     const { rowCount } = await session.query(
-      "SELECT FROM pg_stat_activity WHERE query LIKE '%readers.leader%' AND state = 'idle' AND pid <> pg_backend_pid()",
+      "SELECT FROM pg_stat_activity WHERE query LIKE '%pg_lock_status%' AND state = 'idle' AND pid <> pg_backend_pid()",
     );
     return rowCount === 1;
   });

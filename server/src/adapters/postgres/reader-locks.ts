@@ -14,12 +14,16 @@ import { OwnSession } from './own-session.ts';
 
 /** Between two looks: while readers take more, or roles are kept out; while readers hold something else than before; the same; while there are none; where a look failed; while WAL waits. */
 const waitMs = { growing: 4, some: 15, steady: 40, alone: 50, failed: 50, full: 3 } as const;
+/** Without readers it sleeps so long after the last was announced, and then until the next one is. */
+const awakeMs = 10_000;
 /** Between two looks at the replay's locks. */
 const replayEveryMs = 1_000;
 /** So long a role whose session was ended for its locks begins no other. */
 const keptOutMs = 10_000;
 /** What was seen so long ago still holds: much less than it takes to fill the table. */
 const freshMs = 10;
+/** The same where nobody held anything: the looks that are made anyway are enough. */
+const unheldMs = 100;
 /** WAL waits no longer: a failover may wait for it. */
 const heldBackMsMax = 2_000;
 /** Of the entries that the replay leaves, all readers together. */
@@ -105,6 +109,9 @@ export class ReaderLockWatch {
   /** Null: PostgreSQL did not answer, or lets nobody in yet. */
   private seen: Seen | null = null;
   private looking: Promise<void> | null = null;
+  private announcedAtMs = Number.NEGATIVE_INFINITY;
+  /** Null: it does not sleep. */
+  private wakeUp: (() => void) | null = null;
 
   /** `isOver`: PostgreSQL was stopped, or is no standby any more. */
   constructor(place: { readonly socketDir: string }, isOver: () => boolean, onEnded: OnReaderEnded) {
@@ -117,9 +124,25 @@ export class ReaderLockWatch {
   async run(): Promise<void> {
     while (!this.isOver()) {
       await this.look();
-      await wait(this.seen?.nextMs ?? waitMs.failed, undefined, { ref: false });
+      if (this.present.size === 0 && performance.now() - this.announcedAtMs > awakeMs) await this.sleep();
+      else await wait(this.seen?.nextMs ?? waitMs.failed, undefined, { ref: false });
     }
     await this.session.close();
+  }
+
+  /** A client is about to read here. */
+  readerComes(): void {
+    this.announcedAtMs = performance.now();
+    this.wakeUp?.();
+  }
+
+  /** Nobody reads, and nobody keeps WAL waiting. */
+  private async sleep(): Promise<void> {
+    const woken = new AbortController();
+    this.wakeUp = () => woken.abort();
+    this.seen = null;
+    await wait(awakeMs, undefined, { ref: false, signal: woken.signal }).catch(() => undefined);
+    this.wakeUp = null;
   }
 
   /** Resolves when WAL may be given to the standby; null: it may now. Never rejects. */
@@ -129,7 +152,8 @@ export class ReaderLockWatch {
 
   private isRoom(): boolean {
     if (this.seen === null || this.isOver()) return true;
-    return this.seen.hasRoom && performance.now() - this.seen.atMs <= freshMs;
+    const { atMs, held, hasRoom: wasRoom } = this.seen;
+    return wasRoom && performance.now() - atMs <= (held === 0 ? unheldMs : freshMs);
   }
 
   private async untilRoom(): Promise<void> {

@@ -30,6 +30,7 @@ function setUp() {
     },
     replayed: () => world.replayed as Slot,
     hurry: () => undefined,
+    onReader: () => undefined,
     shown: { isShown: () => world.isShown, awaitShown: async () => world.isShown, over: () => undefined },
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],

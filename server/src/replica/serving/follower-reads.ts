@@ -28,6 +28,8 @@ export interface FollowerReadsOptions {
   readonly announce: () => void;
   /** How far the standby has replayed; null: there is none. */
   readonly replayed: () => Slot | null;
+  /** A client is about to read at the standby. */
+  readonly onReader: () => void;
   /** `wanted` has changed. */
   readonly hurry: () => void;
   readonly shown: Pick<ShownByLeader, 'isShown' | 'awaitShown' | 'over'>;
@@ -129,6 +131,7 @@ export class FollowerReads implements StandbyReads, StandbyReaders {
 
   beginRead(life: number, freshness: Freshness, waitMs: number): Promise<Currency> {
     if (!this.isOpen || life !== this.life) return Promise.resolve({ code: 'over' });
+    this.options.onReader();
     if (freshness.kind === 'snapshot') return Promise.resolve({ code: 'current' });
     const since = this.asked;
     const isServed =

@@ -224,6 +224,9 @@ export class ModelServer implements DatabaseServer {
     return this.postgres.endedWaits;
   }
 
+  /** Nobody locks anything here. */
+  readerComes(): void {}
+
   isMoving(): boolean {
     const { run } = this.postgres;
     return run !== null && run.stillness !== 'stopped';

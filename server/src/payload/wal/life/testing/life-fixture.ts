@@ -173,6 +173,7 @@ export class LifeFixture {
       isAlive: () => true,
       endedWaits: () => 0,
       isMoving: () => true,
+      readerComes: () => undefined,
       workMark: () => Promise.resolve(null),
       statusOf: nothing,
       snapshot: nothing,
