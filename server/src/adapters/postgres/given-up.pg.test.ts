@@ -28,7 +28,7 @@ afterEach(async () => {
 async function ownBackend(): Promise<number> {
   const client = await connectAs(fixture.server.instance.socketDir, 'postgres', 'postgres');
   const { rows } = await client.query<{ pid: number }>(
-    "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+    "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmax%' AND pid <> pg_backend_pid()",
   );
   await client.end();
   expect(rows).toHaveLength(1);

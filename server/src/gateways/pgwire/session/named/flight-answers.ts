@@ -2,12 +2,13 @@
  * Tells the answers to a client's requests from those to the gateway's own, and gives the client what is for it.
  *
  * Responsible for: the order of flights, and what of each answer passes. What is sent next is decided by whoever sent the flight, when it is done.
- * Invariants: what may come at any time, and what ends the session, always passes, but for the end of a session whose transaction is in doubt: PostgreSQL says no word of that, and may have committed it. Nothing else that answers the
+ * Invariants: what may come at any time, and what ends the session, always passes, but for an operator's end of a session whose transaction is in doubt: PostgreSQL says no word of that, and may have committed it. Nothing else that answers the
  * gateway's own statements reaches the client.
  */
 import {
   commandComplete,
   endsSession,
+  type ErrorFields,
   firstColumn,
   notice,
   readErrorFields,
@@ -217,7 +218,7 @@ export class FlightAnswers implements AnswerVisitor {
     const fields = message === null ? null : readErrorFields(message);
     const fatal = fields !== null && endsSession(fields);
     // What became of it is found out when the connection closes.
-    if (fatal && part.first && this.options.isInDoubt()) return;
+    if (fatal && isIntervention(fields) && part.first && this.options.isInDoubt()) return;
     this.saidFatal ||= fatal;
     if (flight?.kind === 'client') {
       flight.failed = true;
@@ -260,4 +261,9 @@ export class FlightAnswers implements AnswerVisitor {
     if (flight.completion !== null) this.say(flight.completion);
     flight.completion = null;
   }
+}
+
+/** Somebody has ended the session, or PostgreSQL: not what the client has sent. */
+function isIntervention(fields: ErrorFields): boolean {
+  return fields.get('C')?.startsWith('57') === true;
 }
