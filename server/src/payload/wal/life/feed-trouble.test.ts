@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { FeedTrouble } from './feed-trouble.ts';
 
 it('a standby that leaves again and again, and takes nothing, is in trouble after five seconds', () => {
-  const feed = new FeedTrouble();
+  const feed = new FeedTrouble(5_000);
   const told: boolean[] = [];
   for (let atMs = 0; atMs < 5_000; atMs += 500) {
     expect([atMs, feed.trouble(atMs)]).toEqual([atMs, null]);
@@ -17,7 +17,7 @@ it('a standby that leaves again and again, and takes nothing, is in trouble afte
 });
 
 it('a standby that leaves once, or takes something in between, is not', () => {
-  const feed = new FeedTrouble();
+  const feed = new FeedTrouble(5_000);
   feed.left('it has connected again', 0);
   expect(feed.trouble(100_000)).toBeNull();
   for (let atMs = 0; atMs < 10_000; atMs += 1_000) {

@@ -4,14 +4,18 @@
  * PostgreSQL asks for WAL anew whenever its walreceiver has ended, several times a second: with a full disk it does so for ever, and nothing else shows.
  */
 
-/** So long it may leave and come back, without having taken anything, before that is told. */
-const troubledAfterMs = 5_000;
-/** And so seldom a row of that is told in the log. */
+/** So seldom a row of that is told in the log. */
 const repeatMs = 60_000;
 
 export class FeedTrouble {
+  private readonly patienceMs: number;
   /** It has left since, and has taken nothing. */
   private row: { readonly sinceMs: number; saidAtMs: number; times: number; why: string } | null = null;
+
+  /** `patienceMs`: so long it may leave and come back, without having taken anything, before that is told. */
+  constructor(patienceMs: number) {
+    this.patienceMs = patienceMs;
+  }
 
   /** It has flushed more. */
   took(): void {
@@ -40,7 +44,7 @@ export class FeedTrouble {
   /** For people; null: it takes what it is fed, or may yet. */
   trouble(nowMs: number): string | null {
     const { row } = this;
-    if (row === null || row.times < 3 || nowMs - row.sinceMs < troubledAfterMs) return null;
+    if (row === null || row.times < 3 || nowMs - row.sinceMs < this.patienceMs) return null;
     return `PostgreSQL takes no WAL, and has left ${row.times} times: ${row.why}`;
   }
 }

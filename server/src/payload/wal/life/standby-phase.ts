@@ -61,7 +61,7 @@ export async function beStandby(context: LifeContext, state: DirectoryState): Pr
   /** The newest that came before it counts as up, which is told first. */
   let early: StandbyReport | null = null;
   let isUp = false;
-  const feed = new FeedTrouble();
+  const feed = new FeedTrouble(options.timings.patienceMs);
   const handlers: StandbyHandlers = {
     onReport(report) {
       if (report.flushed > progress.flushed) feed.took();
