@@ -99,7 +99,8 @@ describe('a scenario on a live group', () => {
     const after = await cluster.settled();
     check(played.choice, { before, after });
     expect(played.isRight).toBe(played.choice === guess);
-    expect(await part('scenario-whole').count()).toBe(0);
+    // The page hears of it a moment later.
+    await expect.poll(() => part('scenario-whole').count()).toBe(0);
   });
 
   it('is offered in a simulated group where it would lose data for good', async () => {
