@@ -78,7 +78,8 @@ interface StandbyRun extends Pick<PromotedRun, 'receivedFrom'> {
 
 /** PostgreSQL has answered a moment ago that it lets sessions in: what takes longer hangs. */
 const firstAnswerMs = 5_000;
-const roomAgainMs = 1_000;
+/** Twice as long each time: where places lack it would only take more of them. */
+const roomAgainMs = { first: 1_000, max: 60_000 } as const;
 /** A primary waits no longer for it: it is made beside its first clients then. */
 const roomMsMax = 1_000;
 
@@ -95,6 +96,9 @@ class Server implements PostgresDatabaseServer {
   private readonly snapshots: OwnSession;
   /** Of a primary. */
   private reserve: LockReserve | null = null;
+  /** Room for holders of locks. */
+  private making: Promise<unknown> = Promise.resolve();
+  private isPromoting = false;
   /** Of the last run as a standby. */
   private readers: ReaderLockWatch | null = null;
   private readonly files: FileLook;
@@ -199,19 +203,29 @@ class Server implements PostgresDatabaseServer {
     void barriers.warmUp();
     const reserve = this.reserveLocks(isOver);
     void reserve.warmUp();
-    await promoteStandby({ instance, session, isOver, receivedFrom }, promotion);
+    await this.stopMakingRoom();
+    await promoteStandby({ instance, session, isOver, receivedFrom }, promotion).finally(() => {
+      this.isPromoting = false;
+    });
     await this.closeFeed(feed);
     return openPrimary({ instance, session, isOver, barriers, reserve });
   }
 
   /** A standby lets sessions in once it is consistent; promoted, it is the same PostgreSQL. Never rejects. */
-  private async makeRoom(run: number): Promise<void> {
+  private async makeRoom(run: number, againMs: number = roomAgainMs.first): Promise<void> {
     const isOver = (): boolean => this.run !== run || !this.instance.isAlive();
-    const isMade = await makeRoomForHolders(this.instance, isOver).then(
-      () => true,
-      () => isOver(),
-    );
-    if (!isMade) setTimeout(() => void this.makeRoom(run), roomAgainMs).unref();
+    if (isOver()) return;
+    const making = makeRoomForHolders(this.instance, () => isOver() || this.isPromoting).catch(() => false);
+    this.making = making;
+    if (await making) return;
+    const nextMs = Math.min(2 * againMs, roomAgainMs.max);
+    setTimeout(() => void this.makeRoom(run, nextMs), againMs).unref();
+  }
+
+  /** It holds locks for a moment, of which a promotion may need each. */
+  private stopMakingRoom(): Promise<unknown> {
+    this.isPromoting = true;
+    return Promise.race([this.making, wait(roomMsMax, undefined, { ref: false })]);
   }
 
   /** A promotion ends the sessions of readers itself. */

@@ -53,15 +53,18 @@ export function holdersPlan({
   return locks <= 0 ? null : { sessions: Math.min(sessionsMax, Math.ceil((holders - used) / locks)), locks };
 }
 
-/** Of a primary, and of a standby that lets sessions in. @throws Error where no session begins, or `isOver` */
+/** Of a primary, and of a standby that lets sessions in: not while it is promoted, for it holds locks meanwhile. False: so many are held that it cannot be done now. @throws Error where no session begins, or `isOver` */
 export async function makeRoomForHolders(
   { socketDir }: { readonly socketDir: string },
   isOver: () => boolean,
-): Promise<void> {
+): Promise<boolean> {
   const key = randomInt(1, 2 ** 31 - 1);
   const sessions: Client[] = [];
+  const goOn = (): void => {
+    if (isOver()) throw new Error('PostgreSQL was stopped, or is promoted');
+  };
   const open = async (): Promise<Client> => {
-    if (isOver()) throw new Error('PostgreSQL was stopped');
+    goOn();
     const session = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.quick });
     sessions.push(session);
     return session;
@@ -71,12 +74,15 @@ export async function makeRoomForHolders(
     const { rows } = await first.query<Record<keyof LockTableFacts, string>>(sizeSql);
     const { entries, used, free } = rows[0]!;
     const plan = holdersPlan({ entries: Number(entries), used: Number(used), free: Number(free) });
-    if (plan === null) return;
+    if (plan === null) return false;
     for (let number = 0; number < plan.sessions; number += 1) {
       const session = number === 0 ? first : await open();
-      for (let from = 1; from <= plan.locks; from += atOnce)
+      for (let from = 1; from <= plan.locks; from += atOnce) {
+        goOn();
         await session.query(takeSql, [key, from, Math.min(plan.locks, from + atOnce - 1)]);
+      }
     }
+    return true;
   } finally {
     await Promise.all(sessions.map((session) => session.end().catch(() => undefined)));
   }

@@ -116,6 +116,19 @@ describe('remembered ends of transactions', () => {
     expect([settled[0], settled.at(-1)]).toEqual([last - 31, last - 2]);
   });
 
+  it('look at the newest 256 files of a log, also where numbers begin anew', () => {
+    const ends = new RememberedEnds();
+    const last = 2 ** 32 / perPage / 32 - 1;
+    ends.begin(checkpoint(1, 32 * 10), lsn(1));
+    const all = [
+      ...Array.from({ length: 11 }, (_, file) => file),
+      ...Array.from({ length: 400 }, (_, n) => last - n),
+    ];
+    const newest = ends.newestFiles('pg_xact', all);
+    expect([newest.length, newest[0], newest.at(-1)]).toEqual([256, last - 244, 10]);
+    expect(ends.newestFiles('pg_xact', [3, 1])).toEqual([3, 1]);
+  });
+
   it('forget the pages of a file that is gone', () => {
     const ends = new RememberedEnds();
     ends.begin(checkpoint(1, 40), lsn(1));

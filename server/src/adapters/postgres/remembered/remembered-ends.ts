@@ -32,6 +32,9 @@ export interface CheckpointFacts {
   readonly settled: Readonly<Record<TransactionLog, number | null>>;
 }
 
+/** Of each log, the newest: 268 million transactions. A log of multixacts can have tens of thousands, which would take long to list. */
+const logFilesMax = 256;
+
 /** A file of a log as it is listed: its number, and how many whole pages it has. */
 export interface LogFile {
   readonly file: number;
@@ -90,7 +93,17 @@ export class RememberedEnds {
     return !this.isAnew;
   }
 
-  /** Which pages are to be read now; those of files that are gone are forgotten. `begin` is called before. */
+  /** Which of these files are looked at. `begin` is called before. */
+  newestFiles(log: TransactionLog, files: readonly number[]): readonly number[] {
+    if (files.length <= logFilesMax) return files;
+    const { last } = this.checkpoints;
+    const next = last === null ? null : log === 'pg_xact' ? last.next : last.settled[log];
+    const ahead = (file: number): number => distance(log, pageOf(log, next ?? 0), file * logFilePages);
+    const known = files.map((file) => ({ file, ahead: ahead(file) })).sort((a, b) => a.ahead - b.ahead);
+    return known.slice(-logFilesMax).map(({ file }) => file);
+  }
+
+  /** Which pages are to be read now; those of files that are not given are forgotten. `begin` is called before. */
   plan(log: TransactionLog, files: readonly LogFile[]): PagePlan {
     const there = new Map(files.map(({ file, pages }) => [file, pages]));
     const { last, before } = this.checkpoints;

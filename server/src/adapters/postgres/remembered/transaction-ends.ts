@@ -71,7 +71,7 @@ export class TransactionEnds {
     const isComparable = ends.begin(facts.checkpoint, facts.at);
     const growing = new Map<number, Buffer>();
     for (const log of Object.keys(transactionLogs) as TransactionLog[]) {
-      const plan = ends.plan(log, await listFiles(join(this.dataDir, log)));
+      const plan = ends.plan(log, await this.listFiles(ends, log));
       for (const page of plan.settled) {
         const bytes = await this.read(log, page);
         if (bytes === 'gone') continue;
@@ -93,6 +93,23 @@ export class TransactionEnds {
     if (this.ends === ends)
       await this.file.save((of) => this.encode(ends, of), (this.letters / 1024) * saveMsPerThousand);
     return { code: 'whole' };
+  }
+
+  private async listFiles(ends: RememberedEnds, log: TransactionLog): Promise<readonly LogFile[]> {
+    const directory = join(this.dataDir, log);
+    const names = (await readdir(directory)).filter((name) => /^[0-9A-F]{4,6}$/.test(name));
+    const files: LogFile[] = [];
+    for (const file of ends.newestFiles(
+      log,
+      names.map((name) => Number.parseInt(name, 16)),
+    )) {
+      const size = await stat(join(directory, nameOf(file * logFilePages))).then(
+        (facts) => facts.size,
+        () => null,
+      );
+      if (size !== null) files.push({ file, pages: Math.floor(size / pageBytes) });
+    }
+    return files;
   }
 
   /** Null: the file ends before that page. `gone`: there is no such file, for PostgreSQL has removed it in this moment. */
@@ -150,19 +167,6 @@ async function factsOf(
       },
     },
   };
-}
-
-async function listFiles(directory: string): Promise<readonly LogFile[]> {
-  const names = (await readdir(directory)).filter((name) => /^[0-9A-F]{4,6}$/.test(name));
-  const files: LogFile[] = [];
-  for (const name of names) {
-    const size = await stat(join(directory, name)).then(
-      (facts) => facts.size,
-      () => null,
-    );
-    if (size !== null) files.push({ file: Number.parseInt(name, 16), pages: Math.floor(size / pageBytes) });
-  }
-  return files;
 }
 
 function damaged(log: TransactionLog, page: number): FileFinding {
