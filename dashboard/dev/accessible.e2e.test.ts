@@ -185,9 +185,18 @@ describe.each(schemes)('in %s, axe finds nothing', (scheme) => {
             await click('link-r2-r3')(page);
           },
         ],
-        ['a link that is cut', click('link-cut')],
-        // Whoever comes next finds the group as it was.
-        ['the link made whole', click('link-whole')],
+        [
+          'a link that is cut',
+          (page) => click('link-cut')(page).then(() => page.locator('[data-fault="cut"]').first().waitFor()),
+        ],
+        [
+          'the link made whole',
+          async (page) => {
+            await click('link-whole')(page);
+            // Whoever comes next finds the group as it was.
+            await page.locator('[data-testid="link-r2-r3"][data-fault=""]').waitFor();
+          },
+        ],
         ['the activity', (page) => press('Escape')(page).then(() => click('activity-statements')(page))],
         [
           'a slot',

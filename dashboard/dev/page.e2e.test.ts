@@ -133,6 +133,23 @@ describe('the page', () => {
     await expect.poll(() => part('link-r3-r1').getAttribute('data-fault'), soon).toBe('cut');
   });
 
+  it('takes back what was asked of a link a moment ago, before the page is told that it was done', async () => {
+    await open();
+    await part('link-r2-r3').click();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') asked.push(request.postData() ?? '');
+    });
+    await page.evaluate(() => {
+      for (const id of ['link-cut', 'link-whole'])
+        document.querySelector<HTMLElement>(`[data-testid="${id}"]`)?.click();
+    });
+    await expect
+      .poll(() => asked.map((body) => (JSON.parse(body) as { readonly amount?: number }).amount), soon)
+      .toEqual([1, 0]);
+    await expect.poll(() => part('link-r2-r3').getAttribute('data-fault'), soon).toBe('');
+  });
+
   it('renders again only what has changed', async () => {
     const frames = { rates: 0, cluster: 0 };
     page.on('websocket', (socket) =>

@@ -1,5 +1,5 @@
 /** What to do to one directed link: cut, delay, drop, duplicate; or, with none picked, which links are broken. */
-import { memo, useRef, useState } from 'react';
+import { memo, useEffect, useState } from 'react';
 import type { KeyboardEvent } from 'react';
 import type { ClusterStatus, FaultRequest, LinkFault } from '../../../server/src/api/status.ts';
 import { Button } from '../components/button.tsx';
@@ -86,22 +86,23 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
   const away = useServerAway();
   const back = { from: link.to, to: link.from };
   const [both, setBoth] = useState(() => fault !== null && sameFault(fault, wayBack));
-  // What was asked for a moment ago is not in the status yet.
-  const asked = useRef<{ readonly parts: Parts; readonly atMs: number } | null>(null);
-  const present = (): Parts | null => {
-    const last = asked.current;
-    return last !== null && Date.now() - last.atMs < tellsMs ? last.parts : fault;
-  };
+  // What was asked for a moment ago is not in the status yet: it is shown all the same, or nobody could take it back.
+  const [asked, setAsked] = useState<Parts | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => setAsked(null), tellsMs);
+    return () => clearTimeout(timer);
+  }, [asked]);
+  const present = asked ?? fault;
   const send = (action: 'cut' | 'delay' | 'drop' | 'duplicate', amount: number): void => {
     const request = { action, from: link.from, to: link.to, amount } as FaultRequest;
-    asked.current = { parts: withAmount(present(), action, amount), atMs: Date.now() };
+    setAsked(withAmount(present, action, amount));
     onFault(request);
     if (both) onFault({ ...request, ...back } as FaultRequest);
   };
   /** What is set here already is meant for both as well. */
   const tick = (isBoth: boolean): void => {
     setBoth(isBoth);
-    if (isBoth) for (const request of mirrored(present(), wayBack, back)) onFault(request);
+    if (isBoth) for (const request of mirrored(present, wayBack, back)) onFault(request);
   };
   const leave = (): void => {
     onSelect(null);
@@ -152,7 +153,7 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
             { value: 0, label: 'Whole', testId: 'link-whole' },
             { value: 1, label: 'Cut', testId: 'link-cut' },
           ]}
-          value={fault?.cut === true ? 1 : 0}
+          value={present?.cut === true ? 1 : 0}
           onChange={(amount) => send('cut', amount)}
         />
       </div>
@@ -166,7 +167,7 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
             label: value === 0 ? 'Off' : value < 1000 ? `${value} ms` : `${value / 1000} s`,
             testId: `link-delay-${value}`,
           }))}
-          value={fault?.delayMs ?? 0}
+          value={present?.delayMs ?? 0}
           onChange={(amount) => send('delay', amount)}
         />
       </div>
@@ -176,7 +177,7 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
           disabled={away}
           label="Drop"
           choices={chanceChoices('drop')}
-          value={fault?.drop ?? 0}
+          value={present?.drop ?? 0}
           onChange={(amount) => send('drop', amount)}
         />
       </div>
@@ -186,7 +187,7 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
           disabled={away}
           label="Duplicate"
           choices={chanceChoices('duplicate')}
-          value={fault?.duplicate ?? 0}
+          value={present?.duplicate ?? 0}
           onChange={(amount) => send('duplicate', amount)}
         />
       </div>
