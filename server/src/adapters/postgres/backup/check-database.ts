@@ -6,7 +6,7 @@
  *
  * Reads only, but for the extension that `installAmcheck` makes.
  */
-import { open, readdir, rm } from '../account-files.ts';
+import { readdir, rm } from '../account-files.ts';
 import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
@@ -15,6 +15,7 @@ import { extensionSchema, makeExtension } from '../own-extension.ts';
 import { connectPg } from '../pg-client.ts';
 import { lackOf, listRelationFiles, relationsMax, shortnessOf } from '../relation-files.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
+import { chunksOf } from './page-chunks.ts';
 
 const undefinedTable = '42P01';
 const undefinedObject = '42704';
@@ -169,8 +170,8 @@ async function orComplaint(complaints: string[], name: string, check: () => Prom
   }
 }
 
-/** Gives the names of those that let nobody in. */
-async function inEveryDatabase(
+/** Gives the names of those that let nobody in. @throws what `work` throws; Error of PostgreSQL; the signal's reason */
+export async function inEveryDatabase(
   server: RunningPostgres,
   signal: AbortSignal | undefined,
   work: (client: Client, database: string) => Promise<void>,
@@ -209,7 +210,6 @@ async function withClient<T>(
 
 /** Every fork of every relation; of one that is larger than a file, `.1` is the second file. */
 const relationFile = /^\d+(?:_(?:fsm|vm|init))?(?:\.(\d+))?$/;
-const chunkBytes = 128 * pageBytes;
 const complaintsMax = 100;
 
 export interface CheckedPages {
@@ -240,34 +240,14 @@ export async function checkPages(dataDir: string, signal?: AbortSignal): Promise
 
 async function checkFile(path: string, firstBlock: number, signal?: AbortSignal): Promise<CheckedPages> {
   const complaints: string[] = [];
-  const chunk = Buffer.alloc(chunkBytes);
-  const handle = await open(path, 'r');
-  try {
-    for (let from = 0; ; ) {
-      signal?.throwIfAborted();
-      const bytes = await readFully(handle, chunk, from);
-      for (let at = 0; at + pageBytes <= bytes; at += pageBytes) {
-        const block = firstBlock + (from + at) / pageBytes;
-        if (!isWholePage(chunk, at, block)) complaints.push(`the checksum of block ${block} is wrong`);
-      }
-      from += bytes;
-      if (bytes % pageBytes !== 0) complaints.push(`${from} bytes are no whole pages`);
-      if (bytes < chunkBytes) return { pages: Math.floor(from / pageBytes), complaints };
+  let size = 0;
+  for await (const { chunk, bytes, from } of chunksOf(path, signal)) {
+    for (let at = 0; at + pageBytes <= bytes; at += pageBytes) {
+      const block = firstBlock + (from + at) / pageBytes;
+      if (!isWholePage(chunk, at, block)) complaints.push(`the checksum of block ${block} is wrong`);
     }
-  } finally {
-    await handle.close();
+    size = from + bytes;
+    if (bytes % pageBytes !== 0) complaints.push(`${size} bytes are no whole pages`);
   }
-}
-
-type Readable = Pick<Awaited<ReturnType<typeof open>>, 'read'>;
-
-/** As much as there is room for, or there is. */
-async function readFully(handle: Readable, chunk: Buffer, from: number): Promise<number> {
-  let bytes = 0;
-  while (bytes < chunk.length) {
-    const { bytesRead } = await handle.read(chunk, bytes, chunk.length - bytes, from + bytes);
-    if (bytesRead === 0) break;
-    bytes += bytesRead;
-  }
-  return bytes;
+  return { pages: Math.floor(size / pageBytes), complaints };
 }

@@ -1,13 +1,14 @@
 /**
  * Whether a backup can be restored, found out by doing so: it is unpacked in a directory of its own, replayed to the end of the archive, started, and looked through.
  *
- * Responsible for: the steps, and leaving nothing behind. What is checked of the files is check-database.ts.
+ * Responsible for: the steps, and leaving nothing behind. What is checked of the files is check-database.ts and check-entries.ts.
  */
 import { join } from 'node:path';
 import { rm } from '../account-files.ts';
 import { formatLsn } from '../../../wal/lsn.ts';
 import type { PgBinaries } from '../binaries.ts';
 import { checkPages, checkRelations, dropPrepared, installAmcheck, openForChecks } from './check-database.ts';
+import { checkEntries, listIndexFiles } from './check-entries.ts';
 import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
 import { whileRunning } from './restored-server.ts';
 
@@ -62,15 +63,17 @@ async function check(
     async (socketDir) => {
       await openForChecks({ socketDir }, signal);
       const amcheck = await installAmcheck({ socketDir }, signal);
-      return { amcheck, complaints: amcheck ? await checkRelations({ socketDir }, signal) : [] };
+      const complaints = amcheck ? await checkRelations({ socketDir }, signal) : [];
+      return { amcheck, complaints, indexes: await listIndexFiles({ socketDir }, signal) };
     },
   );
+  const lost = await checkEntries(join(directory, 'data'), found.indexes, signal);
   return {
     takenAt: header.takenAt,
     end: formatLsn(end),
     lastCommit: lastCommit?.toISOString() ?? null,
     pages,
     amcheck: found.amcheck,
-    complaints: [...complaints, ...found.complaints],
+    complaints: [...complaints, ...found.complaints, ...lost],
   };
 }
