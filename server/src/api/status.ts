@@ -373,7 +373,7 @@ export interface LeaderTransferRequest {
   readonly transactionMs: number;
 }
 
-/** `tookMs`: from when nobody new was let in until another leader was heard. */
+/** `leader` serves clients. `tookMs`: from when nobody new was let in until this replica heard so. */
 export interface LeaderTransferAnswer {
   readonly ok: true;
   readonly leader: ReplicaId;
@@ -382,7 +382,7 @@ export interface LeaderTransferAnswer {
 
 /**
  * Any answer that is not 200. `unauthorized`: 401. `badRequest`: 400. `notLeader`: 409, and `leader` may be asked instead, if it is known. `unavailable`: 503, not
- * now. `failed`: 500. The others: 409, as in the core's `reconfigured` effect; `timedOut`: proposed, and not known to be chosen yet; `noSuccessor`: nobody could lead instead, and why.
+ * now. `failed`: 500. The others: 409, as in the core's `reconfigured` effect; `timedOut`: proposed, and not known to be chosen yet, or another replica was elected, and does not serve yet; `noSuccessor`: nobody could lead instead, and why.
  */
 export interface AdminRefusal {
   readonly error: {

@@ -207,6 +207,7 @@ function addLeader(program: Command, commands: AdminCommands): void {
       `
 The leader lets no new client in, has what is under way end, and resigns when all that its PostgreSQL has written is chosen. What is open longer is cut off, and
 rolled back. Clients are told to reconnect (57P01); one that connects meanwhile waits. If nobody is ready to lead, nothing happens but that it says why.
+It is over when the next leader serves clients. One that is elected and does not serve within 10 s is named, with a reason, and the exit code is not 0.
 
 Examples:
   barista leader transfer                             in a demo that runs here

@@ -20,8 +20,8 @@ import type { Supervisor } from './supervisor.ts';
 const hopsMax = 3;
 const membersMs = 30_000;
 const verifyMs = 31 * 60_000;
-/** The longest that transactions may be given, and what an election takes. */
-const transferMs = 75_000;
+/** The longest that transactions may be given, and what an election and a promotion may take. */
+const transferMs = 85_000;
 
 const name = z.string().max(64);
 const endpoint = { host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) };

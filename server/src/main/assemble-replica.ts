@@ -387,6 +387,7 @@ export function assembleReplica(
     timers,
     logger,
     leadership: () => leadership,
+    leaderServes: () => replica.leaderServes(),
     voters: () => votersOf(membership.configuration),
     commitPoint: () => core.commitPoint,
     lagSlotsMax: config.bounds.windowSlotsMax,

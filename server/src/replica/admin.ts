@@ -32,6 +32,9 @@ export interface AdminOptions {
   readonly verifyEveryMs: number;
 }
 
+/** A promotion takes a fraction of a second, on a busy machine some seconds. */
+const servedMs = 10_000;
+
 export class Admin {
   private readonly options: AdminOptions;
   private verifiedAtMs: number | null = null;
@@ -94,7 +97,7 @@ export class Admin {
     to,
     transactionMs,
   }: LeaderTransferRequest): Promise<AdminAnswer<LeaderTransferAnswer>> {
-    const outcome = await this.options.handOver.run({ to, transactionMs });
+    const outcome = await this.options.handOver.run({ to, transactionMs, servedMs });
     if (outcome.code === 'done')
       return { ok: true, answer: { ok: true, leader: outcome.leader, tookMs: outcome.tookMs } };
     if (outcome.code === 'notLeader') return this.notLeader();

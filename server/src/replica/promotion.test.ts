@@ -44,3 +44,44 @@ it('no leadership is proposed before everything that is chosen is replayed, thou
   await group.equal();
   await group.stop();
 });
+
+it('an operator who has another replica lead hears when that one serves, and that one which cannot be promoted does not', async () => {
+  const group = new MemoryGroup({ replicas: 3, seed: 6 });
+  await group.begin();
+  // Who has just begun may not stand.
+  await group.time.pass(5_000);
+  const transfer = (from: NonNullable<ReturnType<typeof group.serving>>) =>
+    group.time.until(from.replica!.admin.transferLeadership({ to: null, transactionMs: 100 }));
+  const first = group.serving()!;
+  const answer = await transfer(first);
+  const second = group.serving()!;
+  expect(second).not.toBe(first);
+  expect(answer).toMatchObject({ ok: true, answer: { leader: second.id } });
+
+  await group.healthy(30_000);
+  await group.time.pass(5_000);
+  let isBehind = true;
+  for (const { process } of group.members.filter((member) => member !== second)) {
+    const standby = process!.assembled!.payload.context.feed!;
+    const look = standby.look.bind(standby);
+    standby.look = async (givenUp) => {
+      const seen = await look(givenUp);
+      return isBehind ? { ...seen, replayed: (seen.replayed - 1) as Lsn } : seen;
+    };
+  }
+  const refusal = await transfer(second);
+  const { id } = second;
+  expect(refusal).toEqual({
+    ok: false,
+    error: {
+      code: 'timedOut',
+      message: expect.stringMatching(
+        `^r\\d was elected, did not come to serve clients, and leads no more: ${id} leads, and serves them.$`,
+      ) as string,
+    },
+  });
+  isBehind = false;
+  await group.healthy(30_000);
+  await group.equal();
+  await group.stop();
+});

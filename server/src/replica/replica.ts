@@ -269,8 +269,8 @@ export class Replica implements CoreListener {
     this.parts.pace.answered(from, tookMs, pace);
   }
 
-  /** A leader of an older version does not say whether it serves: that it leads has to do. */
-  private leaderServes(): boolean {
+  /** Of a follower. A leader of an older version does not say whether it serves: that it leads has to do. */
+  leaderServes(): boolean {
     const { leadership, transport } = this.parts;
     const { leader, note } = leadership;
     if (leader === null) return false;

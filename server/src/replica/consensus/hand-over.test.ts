@@ -35,6 +35,7 @@ let world: {
   onDrain: () => void;
   /** How long an election takes. */
   electedMs: number;
+  leaderServes: () => boolean;
 };
 let handOver: HandOver;
 
@@ -58,6 +59,7 @@ beforeEach(() => {
     codes: ['handedOver'],
     onDrain: () => undefined,
     electedMs: 0,
+    leaderServes: () => false,
   };
   handOver = new HandOver({
     self: r1,
@@ -66,6 +68,7 @@ beforeEach(() => {
     timers: time,
     logger: pino({ level: 'silent' }),
     leadership: () => ({ serving: world.serving, leader: world.leader, ballot }),
+    leaderServes: () => world.leaderServes(),
     voters: () => world.voters,
     commitPoint: () => world.commitPoint as Slot,
     lagSlotsMax: 5,
@@ -216,6 +219,66 @@ describe('a hand-over', () => {
       reason: 'It has resigned, and no other leader was heard for 400 ms.',
     });
     expect(story.at(-1)).toBe('r2: handedOver');
+  });
+});
+
+describe('a hand-over that waits until clients are served', () => {
+  const patient = { ...soon, servedMs: 1000 };
+
+  it('says who leads when that one serves, and not before', async () => {
+    const servesAtMs = time.nowMs() + 300;
+    world.leaderServes = () => time.nowMs() >= servesAtMs;
+    const outcome = await run(patient);
+    expect(outcome).toMatchObject({ code: 'done', leader: r2 });
+    expect('tookMs' in outcome && outcome.tookMs).toBeGreaterThanOrEqual(290);
+  });
+
+  it('says of one that was elected, and does not serve in time, what that one waits for', async () => {
+    time.after(500, () => (world.answers = { r2: { reason: 'it is starting (PostgreSQL is starting.)' } }));
+    expect(await run({ ...patient, to: r2 })).toEqual({
+      code: 'timedOut',
+      reason:
+        'r2 was elected but does not serve yet, after 1000 ms: it is starting (PostgreSQL is starting.). Its PostgreSQL must be promoted first.',
+    });
+    world = { ...world, servedUnder: ballot, leader: r1, answers: { r2: {} } };
+    time.after(500, () => (world.answers = {}));
+    expect(await run(patient)).toMatchObject({
+      code: 'timedOut',
+      reason: expect.stringMatching(
+        /^r2 was elected but does not serve yet, .*: it does not answer\./,
+      ) as string,
+    });
+  });
+
+  it('says who leads instead of one that could not be promoted', async () => {
+    const instead = (leader: ReplicaId): void => {
+      time.after(500, () => {
+        world.leader = leader;
+        world.servedUnder = leader === r1 ? ballot : null;
+        world.leaderServes = () => leader !== r1;
+      });
+    };
+    instead(r3);
+    expect(await run(patient)).toMatchObject({ code: 'done', leader: r3 });
+    for (const [to, leader] of [
+      [r2, r3],
+      [null, r1],
+    ] as const) {
+      world = { ...world, servedUnder: ballot, leader: r1, leaderServes: () => false };
+      instead(leader);
+      expect(await run({ ...patient, to })).toEqual({
+        code: 'timedOut',
+        reason: `r2 was elected, did not come to serve clients, and leads no more: ${leader} leads, and serves them.`,
+      });
+    }
+  });
+
+  it('says that nobody leads, where that is so', async () => {
+    time.after(500, () => (world.leader = null));
+    expect(await run(patient)).toMatchObject({
+      code: 'timedOut',
+      reason: expect.stringMatching(/^r2 was elected, .*: no leader is known\.$/) as string,
+    });
   });
 });
 

@@ -27,6 +27,8 @@ export interface HandOverOptions {
     readonly leader: ReplicaId | null;
     readonly ballot: Ballot;
   };
+  /** Another one leads, and says that clients are served there. */
+  readonly leaderServes: () => boolean;
   /** Incarnations. */
   readonly voters: () => readonly ReplicaId[];
   readonly commitPoint: () => Slot;
@@ -60,6 +62,8 @@ export interface HandOverWishes {
   readonly transactionMs: number;
   /** How long another leader is waited for, once this one has resigned. Default: longer than an election takes that begins with a time-out. */
   readonly electedMs?: number;
+  /** How long it is waited until the next leader serves clients, which it does when its PostgreSQL is promoted. Default: not at all. */
+  readonly servedMs?: number;
   /** How long others have to say that they are ready. Default: enough for links that are not slow. */
   readonly answerMs?: number;
   /** From the moment at which nobody is served any more until the WAL is chosen and the successor knows. Default: enough for a disk that is not slow. */
@@ -78,6 +82,7 @@ const settleMsDefault = 1500;
 const preferredMs = 100;
 const electedMsDefault = 5000;
 const retryMs = 2;
+const servesLookMs = 10;
 const stopping = 'leadership is being handed over';
 
 export class HandOver {
@@ -115,6 +120,7 @@ export class HandOver {
     to,
     transactionMs,
     electedMs = electedMsDefault,
+    servedMs = 0,
     answerMs = answerMsDefault,
     settleMs = settleMsDefault,
   }: HandOverWishes): Promise<HandOverOutcome> {
@@ -137,7 +143,10 @@ export class HandOver {
     service.serveElsewhere(null, stopping);
     const trouble = await this.settle(successors, settleMs);
     if (trouble !== null) return this.goOn(ballot, trouble);
-    return this.awaitLeader(beganMs, electedMs);
+    const elected = await this.awaitLeader(beganMs, electedMs);
+    return elected.code === 'done' && servedMs > 0
+      ? this.awaitService(elected.leader, { to, beganMs, servedMs })
+      : elected;
   }
 
   /** It leads on, if it still does. */
@@ -223,29 +232,76 @@ export class HandOver {
     };
   }
 
+  /** Whoever leads then: one that is elected, and cannot be promoted, names another one. */
+  private async awaitService(
+    elected: ReplicaId,
+    {
+      to,
+      beganMs,
+      servedMs,
+    }: { readonly to: ReplicaId | null; readonly beganMs: number; readonly servedMs: number },
+  ): Promise<HandOverOutcome> {
+    const { timers, leadership, leaderServes, service, self } = this.options;
+    const untilMs = timers.nowMs() + servedMs;
+    while (timers.nowMs() < untilMs) {
+      if (service.servedUnder !== null) return insteadOf(elected, self);
+      const { leader } = leadership();
+      if (leader !== null && replicaOf(leader) !== self && leaderServes()) {
+        const now = replicaOf(leader);
+        if (to !== null && now !== to) return insteadOf(to, now);
+        return { code: 'done', leader: now, tookMs: Math.round(timers.nowMs() - beganMs) };
+      }
+      await pause(timers, servesLookMs);
+    }
+    const { leader } = leadership();
+    if (leader === null)
+      return {
+        code: 'timedOut',
+        reason: `${elected} was elected, did not serve clients within ${servedMs} ms, and leads no more: no leader is known.`,
+      };
+    const [name, why] = [replicaOf(leader), await this.saidBy(leader)];
+    return {
+      code: 'timedOut',
+      reason: `${name} was elected but does not serve yet, after ${servedMs} ms: ${why}. Its PostgreSQL must be promoted first.`,
+    };
+  }
+
+  /** What keeps it from leading. */
+  private async saidBy(leader: ReplicaId): Promise<string> {
+    await this.ask([leader]);
+    const answer = this.answers.get(replicaOf(leader));
+    if (answer === undefined) return 'it does not answer';
+    return answer.reason === '' ? 'it says nothing of why' : answer.reason;
+  }
+
   // ------------------------------------------------------------------------------------------------- the successor
 
   /** Whoever is ready, the readiest first. */
   private async findSuccessors(
     to: ReplicaId | null,
   ): Promise<{ readonly successors: readonly ReplicaId[] } | { readonly reason: string }> {
-    const { self, voters, transport, run, timers } = this.options;
+    const { self, voters } = this.options;
     if (to === self) return { reason: `${to} leads already.` };
     const others = voters().filter((name) => replicaOf(name) !== self);
     const asked = others.filter((name) => to === null || replicaOf(name) === to);
     if (asked.length === 0)
       return { reason: to === null ? 'There is no other voter.' : `${to} is no voter.` };
-    this.asked += 1;
-    this.answers = new Map();
-    for (const name of asked)
-      transport.sendControl(replicaOf(name), { kind: 'LeadQuestion', run, number: this.asked });
-    const untilMs = timers.nowMs() + this.answerMs;
-    while (this.answers.size < asked.length && timers.nowMs() < untilMs) await pause(timers, retryMs);
+    await this.ask(asked);
     const ready = asked
       .filter((name) => this.whyNot(name) === null)
       .sort((a, b) => this.answers.get(replicaOf(b))!.applied - this.answers.get(replicaOf(a))!.applied);
     if (ready.length > 0) return { successors: ready };
     return { reason: asked.map((name) => `${replicaOf(name)} ${this.whyNot(name)}.`).join(' ') };
+  }
+
+  private async ask(names: readonly ReplicaId[]): Promise<void> {
+    const { transport, run, timers } = this.options;
+    this.asked += 1;
+    this.answers = new Map();
+    for (const name of names)
+      transport.sendControl(replicaOf(name), { kind: 'LeadQuestion', run, number: this.asked });
+    const untilMs = timers.nowMs() + this.answerMs;
+    while (this.answers.size < names.length && timers.nowMs() < untilMs) await pause(timers, retryMs);
   }
 
   private whyNot(name: ReplicaId): string | null {
@@ -265,6 +321,13 @@ export class HandOver {
   answerQuestion(from: ReplicaId, { run, number }: LeadQuestion, reason: string, applied: Slot): void {
     this.options.transport.sendControl(replicaOf(from), { kind: 'LeadAnswer', run, number, reason, applied });
   }
+}
+
+function insteadOf(elected: ReplicaId, leader: ReplicaId): HandOverOutcome {
+  return {
+    code: 'timedOut',
+    reason: `${elected} was elected, did not come to serve clients, and leads no more: ${leader} leads, and serves them.`,
+  };
 }
 
 function inTime<T>(work: Promise<T>, signal: AbortSignal, otherwise: T): Promise<T> {
