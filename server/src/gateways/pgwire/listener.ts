@@ -118,7 +118,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     idleWatch: new IdleWatch(limits.idleLookMs),
     vouched: new VouchedLinks(),
     sockets: new Set(),
-    served: new Set(),
+    served: new Map(),
     told: new ToldErrors(),
     gate: new AnswerGate(service, 0),
     answersHeld: 0,
@@ -137,7 +137,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     throw error;
   });
   const stopListening = service.onServiceChange((now) => {
-    for (const one of front.served) one.onService(now);
+    for (const one of front.served.values()) one.onService(now);
   });
   return {
     port,
@@ -152,7 +152,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     },
     measures: () => measuresOf(front),
     sessionOf(pid) {
-      for (const { backend } of front.served)
+      for (const { backend } of front.served.values())
         if (backend?.pid === pid) {
           const { role, database, address } = backend;
           return { role, database, address };
@@ -167,8 +167,8 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      for (const one of front.served) one.end(errors.shuttingDown, { atOnce: true });
-      const beingServed = new Set<unknown>([...front.served].map(({ client }) => client));
+      for (const one of front.served.values()) one.end(errors.shuttingDown, { atOnce: true });
+      const beingServed = new Set<unknown>(front.served.keys());
       for (const socket of front.sockets) if (!beingServed.has(socket)) socket.destroy();
       await closed;
     },
@@ -181,7 +181,7 @@ function answersHeldBy({ answersHeld, gate }: Front): number {
 
 function measuresOf(front: Front): GatewayMeasures {
   const sessions = { leader: 0, tunnel: 0, read: 0, statements: 0 };
-  for (const { kind } of front.served) sessions[kind] += 1;
+  for (const { kind } of front.served.values()) sessions[kind] += 1;
   const { logins, sessions: ended } = front.told;
   return {
     sessions,

@@ -4,13 +4,16 @@ import { connect, type Socket } from 'node:net';
 import type { Client } from 'pg';
 import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
-import { codeOf, endSleeping, q, sleeping } from './testing/helpers.ts';
+import { codeOf, endSleeping, leaderAt, q, sleeping } from './testing/helpers.ts';
+import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { followWire } from './testing/wire-client.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { startupPacket } from '../../adapters/postgres/replication/messages.ts';
 
 const ordinaryPlaces = 24;
 const slowEntryMs = 500;
+
+const anyone = { database: 'all', role: 'all', address: 'all', tls: 'any', method: 'trust' } as const;
 
 let pg: TestPostgres;
 let gateway: TestGateway;
@@ -20,7 +23,6 @@ beforeEach(async () => {
   pg = await startTestPostgres({ max_connections: '32', superuser_reserved_connections: '8' });
   for (const role of ['open', 'other']) await pg.superuser.query(`CREATE ROLE ${role} LOGIN`);
   await pg.superuser.query('CREATE DATABASE evil OWNER open');
-  const anyone = { database: 'all', role: 'all', address: 'all', tls: 'any', method: 'trust' } as const;
   gateway = await startGateway(pg, {
     access: [anyone],
     limits: {
@@ -58,17 +60,20 @@ interface Visitor {
   /** It was refused, or ended. */
   readonly isOver: boolean;
   leave(): void;
+  /** It says no more, and hears yet what it is told. */
+  end(): void;
 }
 
 /** Resolves when it has said who it is. */
-async function come(role: string): Promise<Visitor> {
-  const socket = await reached();
+async function come(role: string, port?: number): Promise<Visitor> {
+  const socket = await reached(port);
   socket.resume().write(startupPacket({ user: role, database: 'evil' }));
   return {
     get isOver() {
       return socket.destroyed;
     },
     leave: () => socket.destroy(),
+    end: () => socket.end(),
   };
 }
 
@@ -130,6 +135,36 @@ async function connected(): Promise<never> {
   throw Object.assign(new Error('it has connected'), { code: 'connected' });
 }
 
+it.each(['leader', 'follower'])(
+  'are forgotten where they left while they waited for their turn, at a %s, and no session begins for them',
+  async (at) => {
+    const narrow = { access: [anyone], limits: { clientsMax: 10, enteringMax: 1, slowEntryMs: 60_000 } };
+    const leader = await startGateway(pg, narrow);
+    const service = createMemoryClientService(null);
+    service.setService(leaderAt(leader.listener.port));
+    const follower = await startGateway(pg, { ...narrow, service });
+    onTestFinished(() => follower.listener.close().then(() => leader.listener.close()));
+    const { listener } = at === 'leader' ? leader : follower;
+    const holder = await lockDatabase();
+    const first = await come('open', listener.port);
+    await expect.poll(waiting).toBe(1);
+    const second = await come('open', listener.port);
+    await expect.poll(() => listener.strangers).toBe(2);
+    second.end();
+    await expect.poll(() => second.isOver).toBe(true);
+    expect(listener.strangers).toBe(1);
+    await holder.end();
+    await expect.poll(() => listener.clients).toBe(1);
+    first.leave();
+    // The last in the row: nobody waits before it any more.
+    const last = await come('other', listener.port);
+    await expect.poll(() => listener.clients).toBe(1);
+    last.leave();
+    await expect.poll(() => [listener.clients, listener.strangers]).toEqual([0, 0]);
+    expect(leader.listener.measures().sessions).toEqual({ leader: 0, tunnel: 0, read: 0, statements: 0 });
+  },
+);
+
 it('count, too, where they have begun and execute something, until that ends', async () => {
   for (let n = 0; n < 16; n += 1) {
     const wire = followWire(await reached());
@@ -146,8 +181,8 @@ it('count, too, where they have begun and execute something, until that ends', a
   await expect.poll(() => codeOf(connected())).toBe('connected');
 });
 
-async function reached(): Promise<Socket> {
-  const socket = connect(gateway.connection.port, '127.0.0.1').on('error', () => {});
+async function reached(port = gateway.connection.port): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
   return socket;
 }

@@ -50,7 +50,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
   }
   sockets.add(raw);
   const connection = admission.open(plainAddress(raw.remoteAddress), (error) => {
-    const served = [...front.served].find((one) => one.client === client);
+    const served = client === null ? undefined : front.served.get(client);
     if (served === undefined) refuse(error);
     else served.end(error);
   });
@@ -58,7 +58,12 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
     sockets.delete(raw);
     connection.closed();
   });
-  raw.on('end', () => connection.ended());
+  /** It is told once, and to whoever listens then: of one that nobody serves yet nobody would hear it later. */
+  function ended(socket: Socket): void {
+    connection.ended();
+    if (socket === client && !front.served.has(socket)) letGo(socket);
+  }
+  raw.on('end', () => ended(raw));
   raw.on('error', () => raw.destroy());
   try {
     const opened = await openConnection(raw, front.tls, front.vouched, (socket) => {
@@ -66,7 +71,7 @@ export async function receive(front: Front, raw: Socket): Promise<void> {
       if (socket === null) return;
       sockets.delete(raw);
       sockets.add(socket);
-      if (socket !== raw) socket.on('end', () => connection.ended());
+      if (socket !== raw) socket.on('end', () => ended(socket));
       socket.on('close', () => {
         sockets.delete(socket);
         raw.destroy();
@@ -230,7 +235,9 @@ async function placeAnew(front: Front, arrival: Arrival, gone: Place): Promise<v
     return;
   }
   if (isSame) await changeOrPoll(front.service, unreachableAgainMs);
-  if (!isGone(client)) await placeOrRefuse(front, arrival);
+  // It may have ended the connection while it was served.
+  if (isGone(client) || client.readableEnded) letGo(client);
+  else await placeOrRefuse(front, arrival);
 }
 
 /** A client that is served elsewhere, or is to be. */
@@ -265,7 +272,7 @@ function keep(
       front.repeats[repeats ? 'repeated' : 'notRepeated'] += 1;
     },
     onUnheard: () => {
-      front.served.delete(served);
+      front.served.delete(client);
       leave();
       void placeAnew(front, arrival, from.place);
     },

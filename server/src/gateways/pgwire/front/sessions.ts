@@ -74,7 +74,8 @@ export interface Front {
   readonly idleWatch: IdleWatch;
   readonly vouched: VouchedLinks;
   readonly sockets: Set<Socket>;
-  readonly served: Set<Served>;
+  /** By whom they speak with. Whoever serves hears when nothing more comes from its client. */
+  readonly served: Map<Duplex, Served>;
   readonly told: ToldErrors;
   gate: AnswerGate;
   answersHeld: number;
@@ -167,7 +168,7 @@ export function openSession(
         : (left) => {
             client.off('close', forget);
             forget();
-            front.served.delete(served);
+            front.served.delete(client);
             guest.onLeft?.(left);
           },
   });
@@ -206,7 +207,8 @@ function gateOf(front: Front, generation: number): AnswerGate {
 }
 
 export function serve(front: Front, served: Served): void {
-  front.served.add(served);
-  served.client.on('close', () => front.served.delete(served));
-  if (served.client.destroyed) front.served.delete(served);
+  const { client } = served;
+  front.served.set(client, served);
+  client.on('close', () => front.served.delete(client));
+  if (client.destroyed) front.served.delete(client);
 }

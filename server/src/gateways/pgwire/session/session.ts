@@ -357,7 +357,7 @@ export class Session implements Gated {
     this.clientValve.pause('waiting');
     const found = (snapshot: StateSnapshot | null, defaults: LoginDefaults): void => {
       if (this.state !== 'leaving') return;
-      if (snapshot === null) this.end(errors.handingOver);
+      if (snapshot === null || this.clientEnded) this.end(errors.handingOver);
       else this.left({ snapshot, defaults, settingNames: customSettings }, onLeft);
       onOver();
     };
