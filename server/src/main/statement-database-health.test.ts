@@ -14,7 +14,10 @@ function setUp(code: string, isCopy = false) {
   const postgres = {
     instance: { onExit: () => () => undefined, pid: () => world.pid },
     isCondemned: () => Promise.resolve(false),
-    start: () => Promise.reject(error),
+    start: (ended: AbortSignal) =>
+      code === 'neverReady'
+        ? new Promise((_, reject) => ended.addEventListener('abort', () => reject(error)))
+        : Promise.reject(error),
     kept: {
       installed: () => Promise.resolve(isCopy ? { slot: 3 as Slot } : null),
       discard: () => Promise.resolve(story.push('discard')),
@@ -36,7 +39,7 @@ function setUp(code: string, isCopy = false) {
       (outcome) => (outcome.code === 'inexact' ? outcome.reason : outcome.code),
       () => 'again',
     );
-  return { start, story, time, health, world };
+  return { start, executor, story, time, health, world };
 }
 
 it('a database with which PostgreSQL does not start three times in a row is given up, and at once where it says that files are damaged', async () => {
@@ -84,4 +87,14 @@ it('files that a running database lacks are damage when two looks in a row have 
   await time.pass(20_000);
   expect(story).toEqual(['damage']);
   stop();
+});
+
+it('a start that goes on for as long as PostgreSQL refuses every session ends when its life does, and is not taken for damage', async () => {
+  const { start, executor, story } = setUp('neverReady', true);
+  const started = start();
+  // Until it is under way.
+  await new Promise(setImmediate);
+  await executor.stop();
+  expect(await started).toBe('again');
+  expect(story).toEqual([]);
 });

@@ -49,6 +49,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
   trouble: string | null = null;
   divergence: string | null = null;
   private readonly options: DatabaseHealthOptions;
+  private doubtedBecause: string | null = null;
   private executed = 0;
   private readonly failures = new DatabaseFailures();
   private current: StatementExecutor | null = null;
@@ -67,7 +68,9 @@ export class StatementDatabaseHealth implements StatementDatabase {
         onDamage();
       },
       onDoubt: (reason) => {
-        if (reason !== null) logger.warn({ reason }, 'something is wrong with the files of the database');
+        if (reason !== null && reason !== this.doubtedBecause)
+          logger.warn({ reason }, 'something is wrong with the files of the database');
+        this.doubtedBecause = reason;
       },
       timers,
     });
@@ -84,6 +87,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
     let underWay: Promise<void> = Promise.resolve();
     let inner: StatementExecutor | null = null;
     let isExact = false;
+    const ended = new AbortController();
     return {
       start: async (): Promise<StartOutcome> => {
         // Found out in an earlier life.
@@ -91,11 +95,14 @@ export class StatementDatabaseHealth implements StatementDatabase {
         let started: StartedPostgres;
         let outcome: StartOutcome;
         try {
-          started = await postgres.start();
+          ended.signal.throwIfAborted();
+          started = await postgres.start(ended.signal);
+          ended.signal.throwIfAborted();
           inner = await make(started);
           this.current = inner;
           outcome = await inner.start();
         } catch (error) {
+          if (ended.signal.aborted) throw error;
           return this.damaged(error);
         }
         const { copy } = started;
@@ -109,6 +116,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
           // Before anything is executed: from here on it is a database like any other.
           if (copy !== null) await postgres.kept.settled();
           this.trouble = null;
+          this.doubtedBecause = null;
           this.divergence = null;
           this.failures.answered();
           this.options.files.restart();
@@ -139,6 +147,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
       factsOf: (session) => inner?.factsOf(session) ?? null,
       stop: async () => {
         this.isUp = false;
+        // A PostgreSQL that refuses every session would be waited for.
+        ended.abort();
         await Promise.race([underWay.catch(() => undefined), pause(timers, underWayMsMax)]);
         if (isExact && (await inner?.rest().catch(() => false)) === true) await postgres.atRest();
         await inner?.stop();

@@ -29,8 +29,8 @@ export interface StatementPostgres {
   readonly instance: PostgresInstance;
   readonly binaries: PgBinaries;
   readonly kept: KeptDirectory;
-  /** Ready for the executor; made first, if there is none. @throws LaunchError */
-  start(): Promise<StartedPostgres>;
+  /** Ready for the executor; made first, if there is none. @throws LaunchError; the signal's reason */
+  start(ended: AbortSignal): Promise<StartedPostgres>;
   /** Stops it, and moves what it has out of the way: its files are damaged. */
   setAside(): Promise<void>;
   /** Stops it, and has the copy that is kept take its place. */
@@ -72,7 +72,7 @@ export async function openStatementPostgres(
     instance,
     binaries,
     kept,
-    async start() {
+    async start(ended) {
       await makeDirectories(places.dataDir);
       // It was removed, or its place was about to be taken.
       const isGone = (await inspectDataDirectory(places.postgres)) === 'missing';
@@ -93,7 +93,7 @@ export async function openStatementPostgres(
         );
       // What is open when it ends may have drawn numbers of sequences, which a PostgreSQL that is shut down in order keeps, too.
       await writeDurably(crashed, '');
-      await instance.start({ kind: 'alone', fixed: settingsOf(config) });
+      await instance.start({ kind: 'alone', fixed: settingsOf(config) }, ended);
       const copy = await kept.installed();
       if (copy !== null) await setSequences(instance.socketDir, copy.sequences);
       // Again where a crash came between.
