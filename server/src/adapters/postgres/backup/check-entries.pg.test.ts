@@ -76,6 +76,7 @@ it('finds nothing where rows were deleted, tables were truncated by VACUUM, and 
     CREATE INDEX drinks_hash ON drinks USING hash (note);
     CREATE INDEX drinks_gist ON drinks USING gist (place);
     CREATE INDEX drinks_spgist ON drinks USING spgist (note);
+    CREATE INDEX drinks_gin ON drinks USING gin (string_to_array(note, ' '));
     CREATE INDEX drinks_partly ON drinks (lower(note)) WHERE id % 2 = 0;
     CREATE INDEX drinks_brin ON drinks USING brin (id);
     INSERT INTO drinks SELECT i, 'kind ' || i % 3, point(i, -i), CASE WHEN i % 7 > 0 THEN 'note ' || i END, 1 FROM generate_series(1, 20000) i;
@@ -127,8 +128,13 @@ it('the rows that are read from the pages of an index are those of its table, an
     CREATE INDEX whole_hash ON whole USING hash (id);
     CREATE INDEX whole_gist ON whole USING gist (place);
     CREATE INDEX whole_spgist ON whole USING spgist (note);
+    CREATE INDEX whole_gin ON whole USING gin (string_to_array(kind, ' '), (ARRAY[id / 1000, id]));
     DELETE FROM whole WHERE id % 5 = 0`);
   await primary.query('VACUUM whole');
+  // GIN sorts these in later.
+  await primary.query(
+    "INSERT INTO whole SELECT i, 'kind ' || i % 3, 'note', point(i, -i) FROM generate_series(20001, 20100) i",
+  );
   const rows = await primary.query<{ row: string }>('SELECT ctid::text AS row FROM whole');
   const indexes = await listIndexFiles(primary);
   await whileStopped(async () => {
@@ -136,6 +142,7 @@ it('the rows that are read from the pages of an index are those of its table, an
       ['pkey', 'btree'],
       ['kind', 'btree'],
       ['hash', 'hash'],
+      ['gin', 'gin'],
       ['gist', 'gist'],
       ['spgist', 'spgist'],
     ] as const) {
@@ -145,7 +152,8 @@ it('the rows that are read from the pages of an index are those of its table, an
       await eachPage(join(primary.dataDir, index!.path), (bytes, at) =>
         visitRows(kind, bytes, at, (block, offset) => named.push(`(${block},${offset})`)),
       );
-      expect(named).toHaveLength(16_000);
+      // For each of its keys.
+      expect(named).toHaveLength(kind === 'gin' ? 4 * 16_100 : 16_100);
       expect(new Set(named)).toEqual(new Set(rows.map(({ row }) => row)));
     }
     expect(await checkEntries(primary.dataDir, indexes)).toEqual([]);
@@ -162,6 +170,7 @@ it('finds that a table which was neither vacuumed nor analysed has lost its last
     CREATE INDEX torn_hash ON torn USING hash (note);
     CREATE INDEX torn_gist ON torn USING gist (place);
     CREATE INDEX torn_spgist ON torn USING spgist (note);
+    CREATE INDEX torn_gin ON torn USING gin (string_to_array(note, ' '));
     UPDATE pg_class SET relpages = 0 WHERE relname IN ('cut', 'torn', 'emptied')
   `);
   const [cut, torn, emptied] = [await pathOf('cut'), await pathOf('torn'), await pathOf('emptied')];
@@ -182,7 +191,7 @@ it('finds that a table which was neither vacuumed nor analysed has lost its last
         new RegExp(`^postgres: public\\.${index}: \\d+ of its entries name pages of public\\.cut ${beyond}$`),
       ),
     );
-  for (const index of ['torn_hash', 'torn_gist', 'torn_spgist'])
+  for (const index of ['torn_hash', 'torn_gist', 'torn_spgist', 'torn_gin'])
     expect(found).toContainEqual(
       expect.stringMatching(
         new RegExp(
@@ -191,5 +200,5 @@ it('finds that a table which was neither vacuumed nor analysed has lost its last
       ),
     );
   expect(found).toContainEqual(expect.stringMatching(/public\.emptied_pkey: 1 of its entries/));
-  expect(found).toHaveLength(6);
+  expect(found).toHaveLength(7);
 });

@@ -1,7 +1,7 @@
 /**
  * Whether tables have the rows that their indexes name, found out from their files alone: a table that has lost pages, at its end or elsewhere, is as sound as any other to amcheck.
  *
- * Responsible for: B-tree, hash, GiST and SP-GiST indexes of ordinary tables. That a row is the right one is not looked at, nor what GIN and BRIN indexes hold.
+ * Responsible for: B-tree, GIN, hash, GiST and SP-GiST indexes of ordinary tables. That a row is the right one is not looked at, nor what BRIN indexes hold.
  *
  * Rests on this: VACUUM takes a row's place in its page away, and the table's last pages, only when no index names them any more, and WAL has it in this order. (BRIN indexes go on to describe pages that are gone.)
  * Invariant: no statement reads a client's table. Memory is bounded for a table and its indexes, whatever their size.
@@ -29,7 +29,7 @@ const indexesSql =
     t.oid::pg_catalog.regclass::pg_catalog.text AS table, pg_catalog.pg_relation_filepath(t.oid) AS "tablePath"
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid JOIN pg_catalog.pg_class t ON t.oid = i.indrelid
     JOIN pg_catalog.pg_am am ON am.oid = c.relam
-  WHERE c.relkind = 'i' AND c.relpersistence = 'p' AND c.relam = ANY ('{403,405,783,4000}'::pg_catalog.oid[]) AND t.relam = 2 AND i.indisvalid AND i.indisready
+  WHERE c.relkind = 'i' AND c.relpersistence = 'p' AND c.relam = ANY ('{403,405,783,2742,4000}'::pg_catalog.oid[]) AND t.relam = 2 AND i.indisvalid AND i.indisready
   ORDER BY t.oid, c.oid`);
 
 /** Of a database that nobody else uses, and that does not vacuum by itself. What its files held then is on the disk when this returns. @throws Error of PostgreSQL; the signal's reason */

@@ -66,11 +66,11 @@ it('a page of another kind, or a new one, names none', () => {
 it('a page that is damaged is read within its bounds', () => {
   const changes = fc.array(fc.tuple(fc.nat(pageBytes - 1), fc.nat(255)), { maxLength: 40 });
   const near = fc.array(fc.tuple(fc.nat(40), fc.nat(255)), { maxLength: 10 });
-  const kinds = fc.constantFrom<IndexKind>('btree', 'hash', 'gist', 'spgist');
+  const kinds = fc.constantFrom<IndexKind>('btree', 'gin', 'hash', 'gist', 'spgist');
   fc.assert(
     fc.property(kinds, changes, near, (kind, everywhere, inHeader) => {
       const page = leafPage();
-      if (kind === 'spgist') page.writeUInt16LE(pageBytes - 8, 16);
+      if (kind === 'spgist' || kind === 'gin') page.writeUInt16LE(pageBytes - 8, 16);
       for (const [at, byte] of [...everywhere, ...inHeader]) page[at] = byte;
       expect(rowsIn(kind, page).length).toBeLessThanOrEqual(2048 * 1365);
     }),

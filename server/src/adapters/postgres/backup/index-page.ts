@@ -1,13 +1,13 @@
 /**
- * Which rows of its table a page of an index names: the leaf pages of B-tree, hash, GiST and SP-GiST indexes, as PostgreSQL 14 and later lay them out.
+ * Which rows of its table a page of an index names: the leaf pages of B-tree, GIN, hash, GiST and SP-GiST indexes, as PostgreSQL 14 and later lay them out.
  *
  * Pure; evaluates nothing, and knows nothing of keys. Never throws: what does not fit into the page is passed over, for checksums and amcheck judge that. Little-endian, as page.ts.
  */
 import { pageBytes } from '../copy/page.ts';
+import { visitKeyEntry, visitLists } from './gin-page.ts';
+import { blockAt, type VisitRow, visitRow } from './row-pointer.ts';
 
-export type IndexKind = 'btree' | 'hash' | 'gist' | 'spgist';
-
-export type VisitRow = (block: number, offset: number) => void;
+export type IndexKind = 'btree' | 'gin' | 'hash' | 'gist' | 'spgist';
 
 const lowerAt = 12;
 const upperAt = 14;
@@ -15,7 +15,13 @@ const specialAt = 16;
 const headerBytes = 24;
 const pointerBytes = 4;
 const rowBytes = 6;
-const specialBytes: Readonly<Record<IndexKind, number>> = { btree: 16, hash: 16, gist: 16, spgist: 8 };
+const specialBytes: Readonly<Record<IndexKind, number>> = {
+  btree: 16,
+  gin: 8,
+  hash: 16,
+  gist: 16,
+  spgist: 8,
+};
 
 /** How many rows the page of a table has room for in its list, of which some may be gone; 0: it is new. */
 export function rowsOfPage(bytes: Buffer, at: number): number {
@@ -28,9 +34,12 @@ export function visitRows(kind: IndexKind, bytes: Buffer, at: number, visit: Vis
   const special = bytes.readUInt16LE(at + specialAt);
   const lower = bytes.readUInt16LE(at + lowerAt);
   if (special !== pageBytes - specialBytes[kind] || lower > special) return;
+  if (kind === 'gin' && isListPage(bytes, at + special))
+    return visitLists(bytes, at + listsAt, at + lower, visit);
   const first = firstEntry[kind](bytes, at + special);
   if (first === null) return;
-  const ofEntry = visitors[kind];
+  // Rows that are not sorted in yet have an entry each.
+  const ofEntry = kind === 'gin' && isPendingPage(bytes, at + special) ? plain : visitors[kind];
   for (let pointerAt = headerBytes + (first - 1) * pointerBytes; pointerAt + pointerBytes <= lower; ) {
     const pointer = bytes.readUInt32LE(at + pointerAt);
     pointerAt += pointerBytes;
@@ -41,6 +50,21 @@ export function visitRows(kind: IndexKind, bytes: Buffer, at: number, visit: Vis
 }
 
 const entryBytesMin = 12;
+/** Behind the header, and the last row that the page may name. */
+const listsAt = 32;
+
+const gin = { data: 1, leaf: 2, deleted: 4, meta: 8, pending: 16, compressed: 128 } as const;
+
+/** It has rows of one key alone. */
+function isListPage(bytes: Buffer, special: number): boolean {
+  const { data, leaf, deleted, compressed } = gin;
+  return (
+    (bytes.readUInt16LE(special + 6) & (data | leaf | deleted | compressed)) === (data | leaf | compressed)
+  );
+}
+
+const isPendingPage = (bytes: Buffer, special: number): boolean =>
+  (bytes.readUInt16LE(special + 6) & gin.pending) !== 0;
 
 /** `special`: where the page says what it is. Null: it is none with entries of rows. */
 const firstEntry: Readonly<Record<IndexKind, (bytes: Buffer, special: number) => number | null>> = {
@@ -50,6 +74,11 @@ const firstEntry: Readonly<Record<IndexKind, (bytes: Buffer, special: number) =>
     if ((flags & leaf) === 0 || (flags & deletedMetaOrHalfDead) !== 0) return null;
     // All but the rightmost begin with a bound of their keys, which names no row.
     return bytes.readUInt32LE(special + 4) === 0 ? 1 : 2;
+  },
+  gin(bytes, special) {
+    const flags = bytes.readUInt16LE(special + 6);
+    if ((flags & (gin.data | gin.deleted | gin.meta)) !== 0) return null;
+    return (flags & (gin.leaf | gin.pending)) === 0 ? null : 1;
   },
   hash(bytes, special) {
     const overflowOrBucket = 1 | 2;
@@ -80,6 +109,7 @@ const visitors: Readonly<Record<IndexKind, VisitEntry>> = {
     for (let n = 0; n < count; n += 1) visitRow(bytes, entry + listAt + n * rowBytes, visit);
     return undefined;
   },
+  gin: visitKeyEntry,
   hash: plain,
   gist: plain,
   spgist(bytes, entry, _length, visit) {
@@ -87,12 +117,3 @@ const visitors: Readonly<Record<IndexKind, VisitEntry>> = {
     if (isLive) visitRow(bytes, entry + 6, visit);
   },
 };
-
-function visitRow(bytes: Buffer, at: number, visit: VisitRow): void {
-  visit(blockAt(bytes, at), bytes.readUInt16LE(at + 4));
-}
-
-/** The upper half comes first. */
-function blockAt(bytes: Buffer, at: number): number {
-  return bytes.readUInt16LE(at) * 0x1_0000 + bytes.readUInt16LE(at + 2);
-}
