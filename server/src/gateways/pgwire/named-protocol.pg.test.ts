@@ -43,6 +43,34 @@ describe('the extended protocol', () => {
     expect(await recorded()).toEqual(['barista x COMMIT']);
   });
 
+  it('a repeated COMMIT that is bound, and executed behind a Parse, is told as done', async () => {
+    await ask(wire, send.parse('co', 'COMMIT'), send.sync);
+    const answers: string[][] = [];
+    for (let times = 0; times < 3; times += 1) {
+      await ask(wire, q("SET barista.request_id = 'x'"));
+      await ask(wire, q('BEGIN'));
+      await ask(wire, q(insert));
+      answers.push(
+        await ask(
+          wire,
+          send.bind({ portal: '', statement: 'co' }),
+          send.parse('', 'SELECT 1'),
+          send.execute(''),
+          send.sync,
+        ),
+      );
+      await pg.superuser.query('DELETE FROM t');
+    }
+    expect(answers[0]).toEqual(['2 ', '1 ', 'C COMMIT\\0', 'Z I']);
+    for (const again of answers.slice(1)) {
+      // PostgreSQL warns of the portal that was left.
+      expect(again.map((line) => line[0]).join('')).toBe('2ENZ');
+      expect(again[1]).toContain('C=RQ001');
+      expect(again.at(-1)).toBe('Z I');
+    }
+    expect(await recorded()).toEqual(['barista x COMMIT']);
+  });
+
   it('BEGIN with the first statement, COMMIT with the last', async () => {
     await ask(wire, q("SET barista.request_id = 'x'"));
     const first = await ask(wire, run('BEGIN'), run(insert), send.sync);

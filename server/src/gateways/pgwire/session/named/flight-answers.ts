@@ -9,6 +9,7 @@ import {
   commandComplete,
   endsSession,
   type ErrorFields,
+  errorResponse,
   firstColumn,
   notice,
   readErrorFields,
@@ -18,7 +19,7 @@ import {
 import { FrameGatherer } from '../../../../pgwire/frame-gatherer.ts';
 import type { FrameSplitter } from '../../../../pgwire/frame-splitter.ts';
 import { back, comesAnyTime, type TransactionStatus } from '../../../../pgwire/message-types.ts';
-import { committedBefore } from '../../errors.ts';
+import { committedBefore, committedBeforeUntold } from '../../errors.ts';
 import type { AnswerVisitor } from '../answer-reader.ts';
 import type { Told } from '../outbox.ts';
 import type { ClientFlight, Flight, OwnFlight } from './flight.ts';
@@ -224,6 +225,11 @@ export class FlightAnswers implements AnswerVisitor {
       flight.failed = true;
       if (flight.copy === 'taking') flight.copy = 'ended';
       this.showCompletion(flight);
+      if (flight.mode === 'commitBefore' && !fatal) {
+        // Something else stands before the COMMIT, and is refused since the transaction was not begun again in earnest.
+        if (part.last) this.say(errorResponse('ERROR', committedBeforeUntold));
+        return;
+      }
     }
     if (flight === undefined || (flight.kind === 'client' && flight.mode !== 'swallow'))
       this.pass(part, chunk);

@@ -187,15 +187,20 @@ export class NamedTransaction {
   /** The transaction is rolled back already: that is what COMMIT does to one that has failed. */
   private refuseCommit(client: ClientFlight, refused: ErrorFields, status: TransactionStatus): void {
     const { answers } = this.wire;
+    // It was not run, since something before it was refused.
+    const isOpen = status === 'E';
     const finish = (): void => {
       if (client.mode === 'swallow') {
         if (isRepetition(refused)) answers.say(errorResponse('ERROR', errors.committedBeforeUntold));
         else this.tellError(refused);
       }
-      answers.sayReady(status);
+      answers.sayReady(isOpen && isRepetition(refused) ? 'I' : status);
     };
     if (!isRepetition(refused)) finish();
-    else {
+    else if (isOpen) {
+      this.usedUp();
+      this.run(own.rollBackAndForget, finish);
+    } else {
       // In a block that is chained to it, a ROLLBACK would bring the name back.
       if (status === 'I') this.usedUp();
       else this.wire.attempt.committed();
