@@ -358,6 +358,24 @@ describe('imports', () => {
     expect(found).toEqual([]);
   });
 
+  it('whoever serves a client takes what it sends by turns with all others', () => {
+    /** They read a few messages, or a request at a time. */
+    const others = ['session/server-lives.ts', 'kept/log-in.ts', 'statements/statement-session.ts'];
+    const folders = ['session', 'kept', 'statements'].map((name) => `server/src/gateways/pgwire/${name}`);
+    const listeners = folders
+      .flatMap((folder) => sources(folder))
+      .filter((file) => !others.some((other) => file.endsWith(other)))
+      .flatMap((file) =>
+        codeOf(file)
+          .split(/\(\s*'data',/)
+          .slice(1)
+          .map((act) => ({ file, act })),
+      );
+    expect(listeners.length).toBeGreaterThan(3);
+    const wrong = listeners.filter(({ act }) => !/(?:fromClient|intake)\.add\(/.test(act.slice(0, 150)));
+    expect(wrong).toEqual([]);
+  });
+
   it('nothing of the server makes directories by Node’s recursive call, which hangs below /proc', () => {
     const recursive = /\bmkdir(?:Sync)?\([^;]*\brecursive\b/;
     expect(sources('server/src').filter((file) => recursive.test(codeOf(file)))).toEqual([]);

@@ -89,6 +89,7 @@ function LinkForm({ link, fault, wayBack, onSelect, onFault }: LinkFormProps) {
   // What was asked for a moment ago is not in the status yet: it is shown all the same, or nobody could take it back.
   const [asked, setAsked] = useState<Parts | null>(null);
   useEffect(() => {
+    if (asked === null) return undefined;
     const timer = setTimeout(() => setAsked(null), tellsMs);
     return () => clearTimeout(timer);
   }, [asked]);

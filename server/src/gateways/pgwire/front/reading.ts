@@ -115,6 +115,7 @@ function openReadingSession(
     reads,
     gate: gateOf(front, door.life),
     limits: front.limits,
+    share: front.share,
     onAuthenticated: () => connection.becomeClient(),
     onLetGo: connection.reachPostgres(),
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),

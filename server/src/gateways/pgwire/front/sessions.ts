@@ -148,6 +148,7 @@ export function openSession(
     gate: gateOf(front, generation),
     requestDatabases: front.requestDatabases,
     limits: front.limits,
+    share: front.share,
     onAuthenticated: () => connection.becomeClient(),
     onLetGo: (running) => {
       if (running === null) letGo();

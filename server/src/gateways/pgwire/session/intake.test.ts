@@ -67,11 +67,43 @@ it('whoever comes while others are busy is next, however many there are', async 
   for (const { intake } of busy) intake.add(counted(64 * 1_024));
   await nextTurn();
   const fed = feed(share);
-  fed.intake.add(counted(10));
+  fed.intake.add(counted(2_000));
   expect(bytesOf(fed)).toBe(0);
   await nextTurn();
   await nextTurn();
+  expect(bytesOf(fed)).toBe(2_000);
+});
+
+it('a small chunk waits for nobody but what came before it', async () => {
+  const share = newShare();
+  const fed = feed(share, (piece) => work(piece.length));
+  fed.intake.add(counted(10));
   expect(bytesOf(fed)).toBe(10);
+  fed.intake.add(counted(20_000));
+  fed.intake.add(counted(10));
+  const seen = bytesOf(fed);
+  expect(seen).toBeLessThan(20_000);
+  while (bytesOf(fed) < 20_020) await nextTurn();
+  expect(Buffer.concat(fed.pieces)).toEqual(Buffer.concat([counted(10), counted(20_000), counted(10)]));
+});
+
+it('what comes while a small chunk is worked off, or stops it, is worked off behind it', async () => {
+  const share = newShare();
+  const seen: string[] = [];
+  const intake = new Intake(new PassThrough(), share, (piece) => {
+    seen.push(piece.toString());
+    if (seen.length > 1) return;
+    intake.pause('waiting');
+    intake.add(Buffer.from('b'));
+  });
+  intake.add(Buffer.from('a'));
+  await nextTurn();
+  expect(seen).toEqual(['a']);
+  intake.whenEmpty(() => seen.push('empty'));
+  intake.resume('waiting');
+  await nextTurn();
+  await nextTurn();
+  expect(seen).toEqual(['a', 'b', 'empty']);
 });
 
 it('each of those that are busy has its turn', async () => {

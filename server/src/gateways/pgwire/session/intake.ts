@@ -22,6 +22,7 @@ export class Intake {
   /** It waits for a turn. */
   private isWaiting = false;
   private isBusy = false;
+  private onEmpty: (() => void) | null = null;
 
   constructor(socket: Duplex, share: ThreadShare, take: (piece: Buffer) => void) {
     this.valve = new Valve(socket);
@@ -32,6 +33,11 @@ export class Intake {
   /** What the socket has read. */
   add(chunk: Buffer): void {
     const isFresh = this.rest === null;
+    if (isFresh && chunk.length <= pieceBytes.min && !this.isBusy && this.valve.isOpenBut('turn')) {
+      // Not worth a look at the clock: however many sockets there are, each has one such chunk in a turn.
+      this.takeWhole(chunk);
+      return;
+    }
     this.rest = this.rest === null ? chunk : Buffer.concat([this.rest, chunk]);
     if (this.isBusy) return;
     while (this.canGoOn && this.share.hasTime) this.work();
@@ -53,9 +59,20 @@ export class Intake {
     this.settle(false);
   }
 
+  /** The socket has ended: called once all that it has read is worked off. */
+  whenEmpty(act: () => void): void {
+    if (this.rest === null) act();
+    else this.onEmpty = act;
+  }
+
+  get isEmpty(): boolean {
+    return this.rest === null;
+  }
+
   /** Nothing of it is of use any more. */
   drop(): void {
     this.rest = null;
+    this.onEmpty = null;
     this.valve.resume('turn');
   }
 
@@ -70,6 +87,17 @@ export class Intake {
     this.isWaiting = this.canGoOn;
     if (!this.isWaiting) this.settle(false);
     return this.isWaiting;
+  }
+
+  private takeWhole(chunk: Buffer): void {
+    this.isBusy = true;
+    try {
+      this.take(chunk);
+    } finally {
+      this.isBusy = false;
+    }
+    // Perhaps it was stopped, and something has come meanwhile.
+    if (this.rest !== null) this.settle(true);
   }
 
   private work(): void {
@@ -93,6 +121,9 @@ export class Intake {
   private settle(isFresh: boolean): void {
     if (this.rest === null) {
       this.valve.resume('turn');
+      const { onEmpty } = this;
+      this.onEmpty = null;
+      onEmpty?.();
       return;
     }
     this.valve.pause('turn');

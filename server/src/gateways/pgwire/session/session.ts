@@ -33,10 +33,12 @@ import { closeWithWords } from './close-with-words.ts';
 import { awaitEnd, connectBackend } from './connect-backend.ts';
 import { Draining } from './draining.ts';
 import { askOutcome, farewell, wordsAfter } from './farewell.ts';
+import { Intake } from './intake.ts';
 import { KnownTransaction } from './known-transaction.ts';
 import { NamedSession } from './named/named-session.ts';
 import type { RequestDatabases } from './named/request-databases.ts';
 import { Outbox, type Told } from './outbox.ts';
+import type { ThreadShare } from './thread-share.ts';
 import { serverLives } from './server-lives.ts';
 import { RequestTracker } from './request-tracker.ts';
 import { readModeRefusal } from './reading/read-mode-refusal.ts';
@@ -54,6 +56,8 @@ export interface SessionOptions {
   readonly gate: AnswerGate;
   readonly requestDatabases: RequestDatabases;
   readonly limits: PgwireLimits;
+  /** Of the thread, with all other clients. */
+  readonly share: ThreadShare;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
   /** PostgreSQL has closed the connection, or notices at once that it is closed; else with the process that executes something yet. */
@@ -82,7 +86,7 @@ export class Session implements Gated {
 
   private readonly options: SessionOptions;
   private readonly client: Duplex;
-  private readonly clientValve: Valve;
+  private readonly fromClient: Intake;
   private readonly backend: Socket;
   private readonly input: ClientInput;
   private readonly answers: AnswerReader;
@@ -115,7 +119,7 @@ export class Session implements Gated {
     const { client, limits } = options;
     this.options = options;
     this.client = client;
-    this.clientValve = new Valve(client);
+    this.fromClient = new Intake(client, options.share, (piece) => this.onClient(piece));
     this.backend = connectBackend(options.socketPath, (bytes) => this.onAnswer(bytes));
     this.input = new ClientInput(this.tracker, limits.frameBytesMax);
     this.answers = this.createReader();
@@ -239,12 +243,17 @@ export class Session implements Gated {
     }
   }
 
+  /** Of what has come nothing waits to be passed on. */
+  get atBoundary(): boolean {
+    return this.fromClient.isEmpty && this.input.atBoundary;
+  }
+
   private refusalOf(chunk: Buffer): Buffer | null {
     return this.input.boundary === 0 ? readModeRefusal(chunk, this.options.startup) : null;
   }
 
   private forward(bytes: Buffer): void {
-    if (!this.backend.write(bytes)) this.clientValve.pause('full');
+    if (!this.backend.write(bytes)) this.fromClient.pause('full');
   }
 
   private onMention(mention: Mention | null): void {
@@ -255,7 +264,7 @@ export class Session implements Gated {
 
   private createNames(): NamedSession {
     const { limits, service, requestDatabases, startup, gate } = this.options;
-    const { clientValve } = this;
+    const { fromClient } = this;
     return new NamedSession({
       tracker: this.tracker,
       answers: this.answers,
@@ -272,8 +281,8 @@ export class Session implements Gated {
       ready: (isBare) => this.onReady(isBare),
       learn: (doubt) => this.learn(doubt),
       isInDoubt: () => this.known.doubt !== null && this.tracker.outstanding,
-      pause: () => clientValve.pause('waiting'),
-      resume: () => clientValve.resume('waiting'),
+      pause: () => fromClient.pause('waiting'),
+      resume: () => fromClient.resume('waiting'),
       fail: (error) => this.close([errorResponse('FATAL', error)]),
     });
   }
@@ -337,7 +346,7 @@ export class Session implements Gated {
       if (this.state === 'open') this.leave(onOver);
       else onOver();
     };
-    this.draining ??= new Draining(this.tracker, this.input, onIdle, this.options.takesDoubts ? 2 : 1);
+    this.draining ??= new Draining(this.tracker, this, onIdle, this.options.takesDoubts ? 2 : 1);
     this.draining.look();
   }
 
@@ -345,7 +354,7 @@ export class Session implements Gated {
   private leave(onOver: () => void): void {
     const { onLeft, limits, startup } = this.options;
     const { customSettings } = this.input;
-    const isQuiet = this.input.atBoundary && this.outbox.isEmpty && !this.client.writableNeedDrain;
+    const isQuiet = this.atBoundary && this.outbox.isEmpty && !this.client.writableNeedDrain;
     // Of one that is distrusted PostgreSQL has to close the connection by itself.
     const mayLeave = this.names === null && isQuiet && !this.clientEnded && !this.trust.isLost;
     if (onLeft === null || customSettings === null || !mayLeave) {
@@ -354,7 +363,7 @@ export class Session implements Gated {
       return;
     }
     this.state = 'leaving';
-    this.clientValve.pause('waiting');
+    this.fromClient.pause('waiting');
     const found = (snapshot: StateSnapshot | null, defaults: LoginDefaults): void => {
       if (this.state !== 'leaving') return;
       if (snapshot === null || this.clientEnded) this.end(errors.handingOver);
@@ -405,6 +414,7 @@ export class Session implements Gated {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.draining?.stop();
+    this.fromClient.drop();
     this.closeBackend();
     if (!this.client.destroyed) this.options.onWords(words);
     closeWithWords(this.client, words, this.options.limits.lastWordsMs);
@@ -445,17 +455,19 @@ export class Session implements Gated {
 
   private listen(): void {
     const { backend } = this;
-    this.onClientEvent('data', (chunk: Buffer) => this.onClient(chunk));
+    this.onClientEvent('data', (chunk: Buffer) => this.fromClient.add(chunk));
     this.onClientEvent('end', () => {
       this.clientEnded = true;
-      if (this.names === null) backend.end();
-      else this.names.ended(() => backend.end());
+      this.fromClient.whenEmpty(() => {
+        if (this.names === null) backend.end();
+        else this.names.ended(() => backend.end());
+      });
     });
     this.onClientEvent('close', () => this.close([]));
     backend.on('connect', () => {
       this.backendReached = true;
     });
-    backend.on('drain', () => this.clientValve.resume('full'));
+    backend.on('drain', () => this.fromClient.resume('full'));
     // What is wrong shows in that the connection closes.
     backend.on('error', () => {});
     backend.on('end', () => this.onBackendEnd());

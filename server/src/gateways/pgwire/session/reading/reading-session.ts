@@ -18,8 +18,9 @@ import type { PgwireLimits } from '../../limits.ts';
 import type { AnswerGate } from '../answer-gate.ts';
 import { closeWithWords } from '../close-with-words.ts';
 import { awaitEnd, connectBackend } from '../connect-backend.ts';
+import { Intake } from '../intake.ts';
 import { RequestTracker } from '../request-tracker.ts';
-import { Valve } from '../valve.ts';
+import type { ThreadShare } from '../thread-share.ts';
 import { followMention } from './follow-mention.ts';
 import { HeldSnapshot } from './held-snapshot.ts';
 import { raisingQuery } from './raising-query.ts';
@@ -35,6 +36,8 @@ export interface ReadingSessionOptions {
   /** Of what linearizable reads have found, in the standby's life. */
   readonly gate: AnswerGate;
   readonly limits: PgwireLimits;
+  /** Of the thread, with all other clients. */
+  readonly share: ThreadShare;
   /** PostgreSQL has let the client in. Returns why there is no room for it, or null. */
   readonly onAuthenticated: () => GatewayError | null;
   /** PostgreSQL has closed the connection, or, of a session that had begun, is about to notice that it is closed. */
@@ -54,7 +57,7 @@ export class ReadingSession {
 
   private readonly options: ReadingSessionOptions;
   private readonly client: Socket;
-  private readonly clientValve: Valve;
+  private readonly fromClient: Intake;
   private readonly backend: Socket;
   private readonly requests: RequestReader;
   /** Of what is passed on. */
@@ -76,7 +79,7 @@ export class ReadingSession {
     this.options = options;
     this.consistency = consistency;
     this.client = client;
-    this.clientValve = new Valve(client);
+    this.fromClient = new Intake(client, options.share, (piece) => this.onClient(piece));
     this.backend = connectBackend(door.socketPath, (bytes) => this.onAnswer(bytes));
     this.requests = new RequestReader(limits.frameBytesMax);
     this.passed = new FrameSplitter(limits.frameBytesMax);
@@ -163,7 +166,7 @@ export class ReadingSession {
 
   private async beginRead(request: ReadRequest, consistency: ReadConsistency): Promise<void> {
     const { reads, door, limits } = this.options;
-    this.clientValve.pause('waiting');
+    this.fromClient.pause('waiting');
     const isBounded = consistency.mode === 'bounded';
     const waitMs = isBounded ? limits.boundedWaitMs : limits.readWaitMs;
     const cancelled = new Promise<{ readonly code: 'cancelled' }>((resolve) => {
@@ -197,14 +200,14 @@ export class ReadingSession {
       default:
         currency satisfies never;
     }
-    this.clientValve.resume('waiting');
+    this.fromClient.resume('waiting');
   }
 
   private pass(bytes: Buffer): void {
     const { passed, tracker } = this;
     passed.feed(bytes);
     while (passed.next()) tracker.sent(passed, bytes);
-    if (!this.backend.write(bytes)) this.clientValve.pause('full');
+    if (!this.backend.write(bytes)) this.fromClient.pause('full');
   }
 
   /** As errors of the request, where they can be told in their place; else it ends the session. */
@@ -238,6 +241,7 @@ export class ReadingSession {
   private close(error: GatewayError | null): void {
     if (this.isClosed) return;
     this.isClosed = true;
+    this.fromClient.drop();
     if (this.isBegun) this.backend.destroy();
     else awaitEnd(this.backend);
     const { answers } = this;
@@ -256,10 +260,10 @@ export class ReadingSession {
 
   private listen(): void {
     const { client, backend } = this;
-    client.on('data', (chunk: Buffer) => this.onClient(chunk));
+    client.on('data', (chunk: Buffer) => this.fromClient.add(chunk));
     client.on('end', () => {
       this.clientEnded = true;
-      backend.end();
+      this.fromClient.whenEmpty(() => backend.end());
     });
     client.on('close', () => {
       if (!this.isClosed && this.tracker.outstanding) this.options.onCancel();
@@ -268,7 +272,7 @@ export class ReadingSession {
     backend.on('connect', () => {
       this.backendReached = true;
     });
-    backend.on('drain', () => this.clientValve.resume('full'));
+    backend.on('drain', () => this.fromClient.resume('full'));
     // What is wrong shows in that the connection closes.
     backend.on('error', () => {});
     backend.on('close', () => {
