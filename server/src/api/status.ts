@@ -203,6 +203,8 @@ export interface ReplicaStatus {
   readonly pace?: PaceReport | null;
   /** Null or missing: not known, or statements travel. */
   readonly held?: HeldResources | null;
+  /** Missing: statements travel, or it is joining. */
+  readonly left?: LeftRunning;
   readonly log: { readonly bytes: number; readonly segments: number; readonly purgedTo: Slot };
   /** `version`: of the peers' protocol, that is spoken with it; null while it is away. */
   readonly peers: readonly PeerStatus[];
@@ -354,6 +356,20 @@ export interface LockHolder {
   readonly role?: string;
   readonly database?: string;
   readonly address?: string;
+}
+
+/** PostgreSQL's processes that execute what clients have asked for who are gone since, `longest`: those of them that were left first. They count as clients. */
+export interface LeftRunning {
+  readonly count: number;
+  readonly longest: readonly {
+    readonly pid: number;
+    readonly role: string;
+    readonly database: string;
+    readonly address: string;
+    readonly leftMs: number;
+    /** PostgreSQL's words for it, `type: event`; null: for nothing, or it was not looked at yet. */
+    readonly waitsFor: string | null;
+  }[];
 }
 
 /** Body of `POST /api/sessions/end`. */

@@ -120,7 +120,9 @@ function clientLimits({ clientsMax, clientsPerRoleMax, clientsPerAddressMax }: R
 
 function statusOf(frame: Frame, pgwire: PgwireListener): ReplicaStatus {
   if (frame.running === null) return statusOfJoining(frame, pgwire.clients);
-  const status = frame.running.status(pgwire.clients);
+  const running = frame.running.status(pgwire.clients);
+  if (frame.config.payload === 'statements') return running;
+  const status = { ...running, left: pgwire.leftRunning() };
   const { held } = status;
   if (held == null) return status;
   const holders = held.locks.holders.map((each) => ({

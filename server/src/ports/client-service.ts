@@ -23,11 +23,14 @@ export interface PostgresDoor {
   readonly lookAtLeft: LookAtLeft;
 }
 
-/** Ends PostgreSQL's processes that have waited for a lock for so long before their session has begun, and resolves with how many these were, and which of `pids` are still there. */
+/** Ends PostgreSQL's processes that have waited for a lock for so long before their session has begun, and resolves with how many these were, and which of `pids` are still there, with what PostgreSQL says that they wait for (null: for nothing). */
 export type LookAtLeft = (
   slowMs: number,
   pids: readonly number[],
-) => Promise<{ readonly ended: number; readonly living: readonly number[] }>;
+) => Promise<{
+  readonly ended: number;
+  readonly living: readonly { readonly pid: number; readonly waitsFor: string | null }[];
+}>;
 
 export type FindLogin = (role: string) => Promise<LoginRecord>;
 

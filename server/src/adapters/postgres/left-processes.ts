@@ -20,7 +20,8 @@ const endWaiting = ownSql(`
   WHERE shown.pid IS NULL OR (shown.state = 'starting' AND shown.backend_type = 'client backend')`);
 
 const stillThere = ownSql(
-  'SELECT pid FROM pg_catalog.pg_stat_get_activity(NULL) WHERE pid = ANY ($1::pg_catalog.int4[])',
+  `SELECT pid, wait_event_type || ': ' || wait_event AS "waitsFor"
+  FROM pg_catalog.pg_stat_get_activity(NULL) WHERE pid = ANY ($1::pg_catalog.int4[])`,
 );
 
 /** The function @throws whatever `pg` throws when PostgreSQL is away */
@@ -30,7 +31,9 @@ export function createLeftLook(place: { readonly socketDir: string }): LookAtLef
     session.ask(AbortSignal.timeout(answerMsMax), async (client) => {
       const { rowCount } = await client.query(endWaiting, [`${slowMs} milliseconds`]);
       const { rows } =
-        pids.length === 0 ? { rows: [] } : await client.query<{ pid: number }>(stillThere, [pids]);
-      return { ended: rowCount ?? 0, living: rows.map(({ pid }) => pid) };
+        pids.length === 0
+          ? { rows: [] }
+          : await client.query<{ pid: number; waitsFor: string | null }>(stillThere, [pids]);
+      return { ended: rowCount ?? 0, living: rows };
     });
 }

@@ -116,6 +116,16 @@ const unknown = { ok: false, reason: 'EIO: it hums' } as const;
 
 const hoarder = { pid: 4711, locks: 800, role: 'app', database: 'shop', address: '10.0.0.9' };
 
+const abandoned = {
+  pid: 11,
+  role: 'app',
+  database: 'shop',
+  address: '10.0.0.9',
+  leftMs: 45_100,
+  waitsFor: 'Lock: relation',
+};
+const fresh = { ...abandoned, pid: 13, leftMs: 900 };
+
 function held(part: Partial<HeldResources>): HeldResources {
   return {
     locks: { held: 9, max: 1000, holders: [] },
@@ -323,6 +333,13 @@ describe('the doctor', () => {
         held: held({ prepared: { count: 1, max: 20, oldest: { gid: 'x', ageMs: 3_600_000, xids: 5 } } }),
       }),
       /^warning: 1 of 20 transactions that can be prepared are; the oldest, 'x', for /,
+    ],
+    [
+      'processes that clients have left running',
+      withStatus({
+        left: { count: 4, longest: [abandoned, { ...abandoned, pid: 12, waitsFor: null }, fresh] },
+      }),
+      /^warning: PostgreSQL executes what clients have asked for who are gone: 11 \(role app, database shop, from 10\.0\.0\.9\) for 45 s, waits for Lock: relation; 12 \(.*\) for 45 s, waits for nothing; and 2 more\..*"barista sessions end 11"/,
     ],
     [
       'many clients',

@@ -184,6 +184,21 @@ const status: z.ZodType<ReplicaStatus> = shapeOf<ReplicaStatus>()({
     })
     .nullable()
     .exactOptional(),
+  left: z
+    .strictObject({
+      count,
+      longest: z.array(
+        z.strictObject({
+          pid: count,
+          role: z.string(),
+          database: z.string(),
+          address: z.string(),
+          leftMs: count,
+          waitsFor: z.string().nullable(),
+        }),
+      ),
+    })
+    .exactOptional(),
   log: z.strictObject({ bytes: count, segments: count, purgedTo: slot }),
   peers: z.array(z.strictObject({ id, connected: z.boolean(), version: count.nullable() })),
   faults: z.array(linkFault),

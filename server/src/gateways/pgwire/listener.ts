@@ -5,6 +5,7 @@
  */
 import { createServer, type Socket } from 'node:net';
 import type { GatewayMeasures } from '../../api/measures.ts';
+import type { LeftRunning } from '../../api/status.ts';
 import type { ClientService } from '../../ports/client-service.ts';
 import type { StatementSessions } from '../../ports/statement-sessions.ts';
 import { listenOn } from '../listen.ts';
@@ -61,8 +62,9 @@ export interface PgwireListener {
   /** How often answers had to wait until they could leave. */
   readonly answersHeld: number;
   measures(): GatewayMeasures;
-  /** Whose session at this replica's primary has this process; null: no client's. */
+  /** Whose session at this replica's primary has this process, or had it, and has left it running; null: no client's. */
   sessionOf(pid: number): Omit<ServedBackend, 'pid'> | null;
+  leftRunning(): LeftRunning;
   /** A connection to itself for a client of another gateway of this process. @throws Error */
   connectAs(link: ClientLink): Promise<Socket>;
   /** Ends every client and stops listening. */
@@ -157,8 +159,9 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
           const { role, database, address } = backend;
           return { role, database, address };
         }
-      return null;
+      return left.ownerOf(pid);
     },
+    leftRunning: () => left.report(),
     connectAs: (link) => front.vouched.connect({ host: options.host, port }, link),
     async close() {
       stopListening();

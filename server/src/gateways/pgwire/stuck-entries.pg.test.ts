@@ -177,8 +177,16 @@ it('count, too, where they have begun and execute something, until that ends', a
   }
   expect(await codeOf(connected())).toBe('53300');
   expect(await logInElsewhere()).toEqual([{ who: 'other' }]);
+  const asleep = { role: 'open', database: 'evil', waitsFor: 'Timeout: PgSleep' };
+  await expect
+    .poll(() => gateway.listener.leftRunning().longest)
+    .toEqual(Array.from({ length: 5 }, () => expect.objectContaining(asleep) as object));
+  const { count, longest } = gateway.listener.leftRunning();
+  expect(count).toBe(16);
+  expect(gateway.listener.sessionOf(longest[0]!.pid)).toMatchObject({ role: 'open', database: 'evil' });
   await endSleeping(pg);
   await expect.poll(() => codeOf(connected())).toBe('connected');
+  await expect.poll(() => gateway.listener.leftRunning()).toEqual({ count: 0, longest: [] });
 });
 
 async function reached(port = gateway.connection.port): Promise<Socket> {

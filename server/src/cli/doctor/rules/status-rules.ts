@@ -4,6 +4,8 @@ import type { DoctorFacts, Finding, Rule, Severity } from '../facts.ts';
 import { ageText, error, GIB, notice, sizeText, warning, when } from './words.ts';
 
 const preparedLongMs = 5 * 60_000;
+/** What a client asks for last, such as COMMIT, takes a moment. */
+const leftLongMs = 10_000;
 
 const withStatus =
   (judge: (status: ReplicaStatus, facts: DoctorFacts) => readonly Finding[]): Rule =>
@@ -147,6 +149,23 @@ const preparedLong = withStatus(({ held }) => {
   ];
 });
 
+const leftLong = withStatus(({ left }) => {
+  const longest = (left?.longest ?? []).filter(({ leftMs }) => leftMs >= leftLongMs);
+  const [first] = longest;
+  if (left === undefined || first === undefined) return [];
+  const words = longest.map(
+    ({ pid, role, database, address, leftMs, waitsFor }) =>
+      `${pid} (role ${role}, database ${database}, from ${address}) for ${Math.round(leftMs / 1000)} s, ${waitsFor === null ? 'waits for nothing' : `waits for ${waitsFor}`}`,
+  );
+  const others = left.count - longest.length;
+  return [
+    warning(
+      `PostgreSQL executes what clients have asked for who are gone: ${words.join('; ')}${others > 0 ? `; and ${others} more` : ''}. They count as clients until they end.`,
+      `End it if nobody needs it: "barista sessions end ${first.pid}". A statement_timeout of the role keeps it from happening again.`,
+    ),
+  ];
+});
+
 const clientsMany = withStatus(({ clients }, { config }) =>
   when(config.ok && clients >= 0.9 * config.value.bounds.clientsMax, () =>
     warning(
@@ -235,6 +254,7 @@ export const statusRules = {
   clientsMany,
   locksNearlyFull,
   preparedLong,
+  leftLong,
   walWaits,
   lags,
   faultsSet,

@@ -1,8 +1,9 @@
 /**
  * Processes of PostgreSQL whose clients have gone. They do not look whether anybody is there while they execute something, or wait for a lock before their session has begun: clients that come and go could take all places with them.
  *
- * Responsible for: noticing when those end that executed something, and ending those that wait before they have begun. What is asked is the adapter's. Invariant: one question at a time, and none while nothing lingers.
+ * Responsible for: noticing when those end that executed something, telling of them, and ending those that wait before they have begun. What is asked is the adapter's. Invariant: one question at a time, and none while nothing lingers.
  */
+import type { LeftRunning } from '../../../api/status.ts';
 import type { PostgresDoor } from '../../../ports/client-service.ts';
 
 export interface LeftProcessesOptions {
@@ -16,6 +17,22 @@ export interface LeftProcessesOptions {
 }
 
 const warnEveryMs = 60_000;
+const toldMax = 5;
+
+/** Whose a process was. */
+interface Owner {
+  readonly role: string;
+  readonly database: string;
+  readonly address: string;
+}
+
+interface LeftProcess {
+  readonly owner: Owner;
+  readonly letGo: () => void;
+  readonly sinceMs: number;
+  /** As of the last look. */
+  waitsFor: string | null;
+}
 
 export class LeftProcesses {
   private readonly options: LeftProcessesOptions;
@@ -24,8 +41,8 @@ export class LeftProcesses {
   private isStopped = false;
   /** That no line has told of. */
   private untold = 0;
-  /** By the processes' ids. */
-  private readonly awaited = new Map<number, () => void>();
+  /** By the processes' ids, in the order in which they were left. */
+  private readonly awaited = new Map<number, LeftProcess>();
   private toldAtMs = -Infinity;
 
   constructor(options: LeftProcessesOptions) {
@@ -42,11 +59,28 @@ export class LeftProcesses {
   }
 
   /** `letGo` is called when this process has ended, or nobody can be asked. */
-  awaitEnd(pid: number, letGo: () => void): void {
+  awaitEnd(pid: number, { role, database, address }: Owner, letGo: () => void): void {
     // Another has had its id since.
-    this.awaited.get(pid)?.();
-    this.awaited.set(pid, letGo);
+    this.awaited.get(pid)?.letGo();
+    this.awaited.delete(pid);
+    const owner = { role, database, address };
+    this.awaited.set(pid, { owner, letGo, sinceMs: performance.now(), waitsFor: null });
     this.start();
+  }
+
+  /** Of those that executed something. */
+  report(): LeftRunning {
+    const nowMs = performance.now();
+    const longest = [...this.awaited].slice(0, toldMax).map(([pid, { owner, sinceMs, waitsFor }]) => {
+      const { role, database, address } = owner;
+      return { pid, role, database, address, leftMs: Math.round(nowMs - sinceMs), waitsFor };
+    });
+    return { count: this.awaited.size, longest };
+  }
+
+  /** Null: no such process is left. */
+  ownerOf(pid: number): Owner | null {
+    return this.awaited.get(pid)?.owner ?? null;
   }
 
   stop(): void {
@@ -60,7 +94,7 @@ export class LeftProcesses {
     if (lingering() === 0 && this.awaited.size === 0) return;
     this.isAsking = true;
     const asked = [...this.awaited];
-    let living: readonly number[] = [];
+    let living: Awaited<ReturnType<PostgresDoor['lookAtLeft']>>['living'] = [];
     try {
       const found = await door()?.lookAtLeft(
         slowMs,
@@ -72,16 +106,20 @@ export class LeftProcesses {
       // PostgreSQL has gone, or does not answer: the next look is another question.
     }
     this.isAsking = false;
-    this.letGo(asked, new Set(living));
+    this.letGo(asked, new Map(living.map(({ pid, waitsFor }) => [pid, waitsFor])));
     this.tell();
     if (lingering() > 0 || this.awaited.size > 0) this.start();
   }
 
-  private letGo(asked: readonly [number, () => void][], living: ReadonlySet<number>): void {
-    for (const [pid, letGo] of asked) {
-      if (living.has(pid)) continue;
-      if (this.awaited.get(pid) === letGo) this.awaited.delete(pid);
-      letGo();
+  private letGo(asked: readonly [number, LeftProcess][], living: ReadonlyMap<number, string | null>): void {
+    for (const [pid, left] of asked) {
+      const waitsFor = living.get(pid);
+      if (waitsFor !== undefined) {
+        left.waitsFor = waitsFor;
+        continue;
+      }
+      if (this.awaited.get(pid) === left) this.awaited.delete(pid);
+      left.letGo();
     }
   }
 

@@ -152,7 +152,7 @@ export function openSession(
     onAuthenticated: () => connection.becomeClient(),
     onLetGo: (running) => {
       if (running === null) letGo();
-      else front.left.awaitEnd(running, letGo);
+      else front.left.awaitEnd(running, backend, letGo);
     },
     onFatal: (sqlState) => front.told.note(connection.isClient, sqlState),
     onWords: (words) => front.told.noteWords(connection.isClient, words),
