@@ -41,6 +41,7 @@ const backUpDemo: BackUp = ({ port, headers, file }, onBytes) =>
     file,
     false,
     { update: onBytes, clear: () => undefined },
+    untilEnded(),
   );
 
 /** `argv` as in process.argv. Returns the exit code; throws nothing. */
@@ -92,6 +93,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
         file,
         replace,
         progressOf('Received'),
+        untilEnded(),
       );
       print(
         `${file}: ${megabytes(bytes)}, group ${header.group} at slot ${header.position.slot} or later, checked.`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -337,10 +337,11 @@ describe('a backup', () => {
   const sha256 = createHash('sha256').update(body).digest('hex');
   const whole = Buffer.concat([body, Buffer.from(`${`\nsha256 ${sha256}`.padEnd(95)}\n`)]);
   const silent = createProgressLine({ what: '', write: () => {}, terminal: false, nowMs: () => 0 });
-  const take = async (reply: Reply, replace = false) => {
+  const ended = new AbortController();
+  const take = async (reply: Reply, replace = false, to = join(dir, 'b'), { signal } = ended) => {
     const { target } = await replica(reply);
     try {
-      return await runBackup(target, join(dir, 'b'), replace, silent);
+      return await runBackup(target, to, replace, silent, signal);
     } finally {
       await admin?.close();
       admin = null;
@@ -385,6 +386,34 @@ describe('a backup', () => {
     expect(readFileSync(join(dir, 'b'), 'utf8')).toBe('precious');
     await take(send(whole), true);
     expect(readFileSync(join(dir, 'b')).equals(whole)).toBe(true);
+  });
+
+  it('is not written where another one is, nor into what is no file, nor into a directory of PostgreSQL', async () => {
+    writeFileSync(join(dir, 'b.part'), 'of another');
+    expect(await failure(take(send(whole)))).toEqual([2, expect.stringMatching(/another backup/)]);
+    expect(readFileSync(join(dir, 'b.part'), 'utf8')).toBe('of another');
+    rmSync(join(dir, 'b.part'));
+    expect(await failure(take(send(whole), true, dir))).toEqual([2, expect.stringMatching(/is no file/)]);
+    mkdirSync(join(dir, 'data', 'base'), { recursive: true });
+    writeFileSync(join(dir, 'data', 'PG_VERSION'), '18');
+    expect(await failure(take(send(whole), false, join(dir, 'data', 'base', 'b')))).toEqual([
+      2,
+      expect.stringMatching(/PostgreSQL's own directory .*data/),
+    ]);
+  });
+
+  it('that is ended by its operator says so, and leaves nothing', async () => {
+    const control = new AbortController();
+    const slow: Reply = (_asked, response) => {
+      response.writeHead(200, { 'content-length': whole.length });
+      response.write(whole.subarray(0, 100_000), () => control.abort(new Error('ended by SIGINT')));
+    };
+    const to = join(dir, 'b');
+    expect(await failure(take(slow, false, to, control))).toEqual([
+      1,
+      expect.stringMatching(/ended by SIGINT/),
+    ]);
+    expect(files()).toEqual([false, false]);
   });
 });
 

@@ -5,10 +5,10 @@
  * Invariant: FILE exists only if all of it was received, found whole by its checksum, and is on the disk; until then it is FILE.part.
  */
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { lstat, open, rename, rm } from 'node:fs/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
-import { dirname } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { counted } from '../../adapters/counted.ts';
 import { exists, syncPath } from '../../adapters/file-system.ts';
@@ -26,64 +26,100 @@ export interface BackupDone {
   readonly header: BackupHeader;
 }
 
-/** @throws CliError; FILE is then as it was before */
+/** `ended`: by whoever gave the command. @throws CliError; FILE is then as it was before */
 export async function runBackup(
   target: AdminTarget,
   file: string,
   replace: boolean,
   progress: ProgressLine,
+  ended: AbortSignal,
 ): Promise<BackupDone> {
-  if (!replace && (await exists(file))) {
-    throw new CliError(`${file} exists. Give another name, or --replace.`, exitCodes.usage);
-  }
+  await mayBeMade(file, replace);
   const partial = `${file}.part`;
+  await reserve(partial);
   try {
-    const bytes = await receive(target, partial, progress);
+    const bytes = await receive(target, partial, progress, ended);
     progress.clear();
     const { header } = await verifyBackup(partial);
     await syncPath(partial);
+    await mayBeMade(file, replace);
     await rename(partial, file);
     await syncPath(dirname(file));
     return { bytes, header };
   } catch (error) {
     progress.clear();
     await rm(partial, { force: true });
-    if (error instanceof CliError) throw error;
-    throw new CliError(`There is no backup: ${(error as Error).message}`, exitCodes.failed, { cause: error });
+    if (error instanceof CliError && !ended.aborted) throw error;
+    const { message } = (ended.aborted ? ended.reason : error) as Error;
+    throw new CliError(`There is no backup: ${message}`, exitCodes.failed, { cause: error });
   }
 }
 
-async function receive(target: AdminTarget, partial: string, progress: ProgressLine): Promise<number> {
-  const response = await reach(target, () => get(target));
+/** @throws CliError */
+async function mayBeMade(file: string, replace: boolean): Promise<void> {
+  const found = await lstat(file).catch(() => null);
+  if (found !== null && !found.isFile())
+    throw new CliError(`${file} is no file that could be replaced. Give another name.`, exitCodes.usage);
+  if (found !== null && !replace)
+    throw new CliError(`${file} exists. Give another name, or --replace.`, exitCodes.usage);
+  for (let above = dirname(resolve(file)); ; above = dirname(above)) {
+    if (await exists(join(above, 'PG_VERSION')))
+      throw new CliError(
+        `${file} would lie in PostgreSQL's own directory ${above}, and be part of the next backup. Give a name elsewhere.`,
+        exitCodes.usage,
+      );
+    if (above === dirname(above)) return;
+  }
+}
+
+/** Nobody else writes there. @throws CliError */
+async function reserve(partial: string): Promise<void> {
+  try {
+    await (await open(partial, 'wx', 0o600)).close();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'EEXIST'
+        ? `${partial} exists: another backup is being written there, or was broken off. Remove it if none is, or give another name.`
+        : `There is no backup: ${message}`;
+    throw new CliError(why, code === 'EEXIST' ? exitCodes.usage : exitCodes.failed, { cause: error });
+  }
+}
+
+async function receive(
+  target: AdminTarget,
+  partial: string,
+  progress: ProgressLine,
+  ended: AbortSignal,
+): Promise<number> {
+  const response = await reach(target, () => get(target, ended));
   if (response.statusCode !== 200) throw refusal(target, response.statusCode ?? 0, await bodyOf(response));
   let bytes = 0;
   const counter = counted((soFar) => {
     bytes = soFar;
     progress.update(bytes, null);
   });
-  const out = createWriteStream(partial, { mode: 0o600 });
+  const out = createWriteStream(partial);
   try {
-    await pipeline(response, counter, out);
+    await pipeline(response, counter, out, { signal: ended });
   } catch (error) {
     // The file may still be about to be made: it could not be removed yet.
     if (!out.closed) await new Promise<void>((resolve) => out.once('close', resolve));
     // Node's words for it are "aborted".
-    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+    if (ended.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
     throw new CliError(
       `There is no backup: the replica ended the transfer after ${bytes} bytes, as it does when it begins or ceases to lead. Its log has the reason; take it again.`,
       exitCodes.failed,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
   return bytes;
 }
 
-function get({ host, port, headers, tls }: AdminTarget): Promise<IncomingMessage> {
+function get({ host, port, headers, tls }: AdminTarget, signal: AbortSignal): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = tls === null ? plainRequest : tlsRequest;
-    const outgoing = send({ ...tls, host, port, path: '/api/backup', headers }, resolve);
+    const outgoing = send({ ...tls, host, port, path: '/api/backup', headers, signal }, resolve);
     // Also while the answer comes.
     outgoing.setTimeout(silenceMs, () => {
       outgoing.destroy(new Error(`nothing was sent for ${silenceMs / 1000} s`));
