@@ -101,23 +101,27 @@ export async function runCase(options: CaseOptions, one: Case): Promise<Outcome>
   return told(second.isWhole ? (hasCopied ? 'restarted' : 'whole') : second.code, second);
 }
 
-/** A database that has just been made, copied or started has been looked at. */
+/** A database that has just been made, copied or started has been looked at since. */
 async function untilRemembered(directory: string, paths: RelationPaths): Promise<void> {
   const until = performance.now() + rememberedMsMax;
+  const sizes = join(directory, 'sizes.json');
   const isRemembered = async (): Promise<boolean> =>
-    (await readFile(join(directory, 'sizes.json'), 'utf8').catch(() => '')).includes(`"${paths.toast}"`);
+    (await writtenAtMs(sizes)) > (await writtenAtMs(join(directory, 'data', 'postmaster.pid'))) &&
+    (await readFile(sizes, 'utf8').catch(() => '')).includes(`"${paths.toast}"`);
   while (!(await isRemembered()) && performance.now() < until) await sleep(1_000);
 }
 
 async function untilWritten(path: string): Promise<void> {
   const begunAtMs = Date.now();
   const until = performance.now() + rememberedMsMax;
-  const writtenAtMs = (): Promise<number> =>
-    stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => 0,
-    );
-  while ((await writtenAtMs()) < begunAtMs && performance.now() < until) await sleep(500);
+  while ((await writtenAtMs(path)) < begunAtMs && performance.now() < until) await sleep(500);
+}
+
+function writtenAtMs(path: string): Promise<number> {
+  return stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  );
 }
 
 async function choose(
