@@ -168,6 +168,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       directory: placesOf(config.dataDir).postgres,
       dataDir: postgres.instance.dataDir,
       socketDir: postgres.instance.socketDir,
+      asksForPages: true,
     }),
     onDamage: () => void replacement.begin('presumedDamaged'),
   });

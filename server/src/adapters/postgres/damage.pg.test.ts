@@ -275,10 +275,17 @@ it('a damaged page that a client meets is counted, and an error that a client im
     const text = `DO $$ BEGIN RAISE EXCEPTION 'invalid page in block 0' USING ERRCODE = 'XX001'; END $$`;
     await expect(imitating.query(text)).rejects.toMatchObject({ code: 'XX001' });
     await imitating.end();
+    const { dataDir, socketDir } = server.instance;
+    const look = new FileLook({ directory, dataDir, socketDir, asksForPages: true });
+    expect((await look.look()).code).toBe('whole');
     const client = await connectAs(server.instance.socketDir, 'postgres', 'postgres');
     await expect(client.query('SELECT * FROM accounts')).rejects.toMatchObject({ code: 'XX001' });
     await client.end();
     await expect.poll(async () => (await server.checkup()).damagedPages - first.damagedPages).toBe(1);
+    expect(await look.look()).toEqual({
+      code: 'damaged',
+      reason: 'PostgreSQL has met pages with a wrong checksum',
+    });
     expect((await server.checkup()).ended).toBeGreaterThan(first.ended);
   } finally {
     await server.close();

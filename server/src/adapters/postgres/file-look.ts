@@ -8,6 +8,7 @@
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import type { FileFinding } from '../../ports/database-server.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 import { damageIn, sqlStateOf } from './database-error.ts';
 import { readdir, stat } from './account-files.ts';
 import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
@@ -25,6 +26,8 @@ export interface LookedAt {
   readonly socketDir: string;
   /** Of one statement of a look, if not the usual. */
   readonly statementMs?: number;
+  /** Nobody else asks PostgreSQL for pages with a wrong checksum that anybody has met. */
+  readonly asksForPages?: boolean;
 }
 
 /** Of each of these directories at least one file is there, and none is empty. (Where the disk was full, the newest may end within a page.) */
@@ -35,6 +38,11 @@ const ofPostgres = /^(?:XX|58)/;
 const statementMsUsual = 30_000;
 /** A session that could end its statement itself has done so by then. */
 const endMs = 10_000;
+
+/** Counted since the last crash: what is shut down in order keeps it, and a copy begins with none. Clients can imitate the error, not the count. */
+const wrongPagesSql = ownSql(
+  'SELECT pg_catalog.sum(checksum_failures) > 0 AS some FROM pg_catalog.pg_stat_database',
+);
 
 /** Our own role is not known: where pg_authid cannot be read. (What pg_hba.conf refuses has the same SQLSTATE, and comes from another file.) */
 function lacksRole(error: unknown): boolean {
@@ -133,6 +141,11 @@ export class FileLook {
   }
 
   private async part(client: Client): Promise<FileFinding> {
+    if (this.place.asksForPages === true) {
+      const { rows } = await client.query<{ some: boolean | null }>(wrongPagesSql);
+      if (rows[0]?.some === true)
+        return { code: 'damaged', reason: 'PostgreSQL has met pages with a wrong checksum' };
+    }
     const ends = await this.ends.look(client);
     if (ends.code !== 'whole') return ends;
     const bounds = await this.sizes.bounds(client);
