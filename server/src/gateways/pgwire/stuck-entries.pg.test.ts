@@ -165,6 +165,21 @@ it.each(['leader', 'follower'])(
   },
 );
 
+it('are forgotten where they left while nobody led', async () => {
+  const service = createMemoryClientService(null);
+  const follower = await startGateway(pg, { access: [anyone], service, limits: { leaderWaitMs: 600_000 } });
+  onTestFinished(() => follower.listener.close());
+  const gone = await come('other', follower.listener.port);
+  await expect.poll(() => follower.listener.strangers).toBe(1);
+  gone.end();
+  await expect.poll(() => gone.isOver).toBe(true);
+  service.setService(leaderAt(gateway.listener.port));
+  const last = await come('other', follower.listener.port);
+  await expect.poll(() => follower.listener.clients).toBe(1);
+  last.leave();
+  await expect.poll(() => [follower.listener.clients, follower.listener.strangers]).toEqual([0, 0]);
+});
+
 it('count, too, where they have begun and execute something, until that ends', async () => {
   for (let n = 0; n < 16; n += 1) {
     const wire = followWire(await reached());
