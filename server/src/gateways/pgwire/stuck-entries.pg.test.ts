@@ -167,7 +167,8 @@ it.each(['leader', 'follower'])(
 
 it('are forgotten where they left while nobody led', async () => {
   const service = createMemoryClientService(null);
-  const follower = await startGateway(pg, { access: [anyone], service, limits: { leaderWaitMs: 600_000 } });
+  const patient = { leaderWaitMs: 600_000, firstPacketTimeoutMs: 600_000 };
+  const follower = await startGateway(pg, { access: [anyone], service, limits: patient });
   onTestFinished(() => follower.listener.close());
   const gone = await come('other', follower.listener.port);
   await expect.poll(() => follower.listener.strangers).toBe(1);
