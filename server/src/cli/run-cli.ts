@@ -119,7 +119,7 @@ export async function runCli(argv: readonly string[], maker: ReplicaMaker): Prom
 /** What is to be cleared away must not be left behind by Ctrl-C. */
 function untilEnded(): AbortSignal {
   const control = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const)
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(name, () => control.abort(new Error(`ended by ${name}`)));
   return control.signal;
 }

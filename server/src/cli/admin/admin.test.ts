@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -400,6 +400,8 @@ describe('a backup', () => {
       2,
       expect.stringMatching(/PostgreSQL's own directory .*data/),
     ]);
+    symlinkSync(join(dir, 'data', 'base'), join(dir, 'link'));
+    expect((await failure(take(send(whole), false, join(dir, 'link', 'b'))))[0]).toBe(2);
   });
 
   it('that is ended by its operator says so, and leaves nothing', async () => {

@@ -5,7 +5,7 @@
  * Invariant: FILE exists only if all of it was received, found whole by its checksum, and is on the disk; until then it is FILE.part.
  */
 import { createWriteStream } from 'node:fs';
-import { lstat, open, rename, rm } from 'node:fs/promises';
+import { lstat, open, realpath, rename, rm } from 'node:fs/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { dirname, join, resolve } from 'node:path';
@@ -62,7 +62,8 @@ async function mayBeMade(file: string, replace: boolean): Promise<void> {
     throw new CliError(`${file} is no file that could be replaced. Give another name.`, exitCodes.usage);
   if (found !== null && !replace)
     throw new CliError(`${file} exists. Give another name, or --replace.`, exitCodes.usage);
-  for (let above = dirname(resolve(file)); ; above = dirname(above)) {
+  const directory = dirname(resolve(file));
+  for (let above = await realpath(directory).catch(() => directory); ; above = dirname(above)) {
     if (await exists(join(above, 'PG_VERSION')))
       throw new CliError(
         `${file} would lie in PostgreSQL's own directory ${above}, and be part of the next backup. Give a name elsewhere.`,

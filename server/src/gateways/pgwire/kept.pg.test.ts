@@ -1,10 +1,10 @@
 /** Sessions of a real PostgreSQL that are made anew when the way to the leader breaks: what they had, and what they cannot have. */
 import { connect } from 'node:net';
 import type { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
-import { doorOf, startGateway, type TestGateway } from './testing/gateway.ts';
+import { doorOf, startFollower, startGateway, type TestGateway } from './testing/gateway.ts';
 import {
   ask,
   cancelPacket,
@@ -21,7 +21,8 @@ import {
 } from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
-import { connectWire, type WireClient } from './testing/wire-client.ts';
+import { startupPacket } from '../../adapters/postgres/replication/messages.ts';
+import { connectWire, followWire, type WireClient } from './testing/wire-client.ts';
 
 let pg: TestPostgres;
 let leader: TestGateway;
@@ -71,6 +72,17 @@ async function cut(): Promise<void> {
 async function rows(sql: string): Promise<unknown[]> {
   return (await client.query<unknown[]>({ text: sql, rowMode: 'array' })).rows.flat();
 }
+
+it('a client that sends all of it, its startup packet first, and closes its side hears all of it', async () => {
+  const direct = await startFollower(pg, leader.listener.port);
+  onTestFinished(() => direct.listener.close());
+  const socket = connect(direct.listener.port, '127.0.0.1');
+  const all = followWire(socket);
+  const startup = startupPacket({ user: 'open', database: pg.database });
+  socket.end(Buffer.concat([startup, q('INSERT INTO t VALUES (1)'), q('SELECT * FROM t')]));
+  const heard = (await all.untilClosed()).map(({ type }) => type).join('');
+  expect(heard.replaceAll('S', '')).toBe('RKZCZTDCZ');
+});
 
 describe('a session that is made anew', () => {
   it('is another one, and its client does not notice', async () => {

@@ -71,6 +71,19 @@ async function wireOf(mode: string): Promise<WireClient> {
 const refusal = (): Currency => ({ code: 'noAnswer', staleMs: 12_345 });
 
 describe('a session that reads', () => {
+  it('answers all that a client has asked before it closed its side, also what waits for its turn', async () => {
+    let go: () => void = () => undefined;
+    answer = () => new Promise((resolve) => (go = () => resolve({ code: 'current' })));
+    const opening = wireOf('linearizable');
+    await expect.poll(() => asked.length).toBe(1);
+    go();
+    const wire = await opening;
+    wire.socket.end(Buffer.concat([q('SELECT 1'), q('SELECT 2')]));
+    await expect.poll(() => asked.length).toBe(2);
+    go();
+    expect((await wire.untilClosed()).map(({ type }) => type).join('')).toBe('TDCZTDCZ');
+  });
+
   it('is answered, and writes nothing', async () => {
     const reader = await client(snapshot);
     expect((await reader.query('SELECT count(*)::int AS n FROM t')).rows).toEqual([{ n: 0 }]);

@@ -100,6 +100,9 @@ export class Following implements UpstreamListener {
   /** What a new session is to log in with, so that it has them. */
   loginSettings: readonly Setting[] = [];
 
+  /** The client asks nothing more, and no answer to a question of the gateway's own would come. */
+  asksNothing = false;
+
   constructor(options: FollowingOptions) {
     const { limits, budget, startup } = options;
     this.options = options;
@@ -329,7 +332,7 @@ export class Following implements UpstreamListener {
   /** A question of the gateway's own can be put into the stream. */
   private get mayAsk(): boolean {
     const { tracker, state, failing, fromClient, reader } = this;
-    if (state.usesNames || failing !== null) return false;
+    if (this.asksNothing || state.usesNames || failing !== null) return false;
     if (reader.own !== null || this.ownBehind !== null) return false;
     return !tracker.open && !tracker.mayHaveSurplus && fromClient.atBoundary;
   }

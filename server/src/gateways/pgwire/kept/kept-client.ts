@@ -481,6 +481,7 @@ export class KeptClient {
     this.onClientEvent('drain', () => this.fromUpstream.resume('full'));
     this.onClientEvent('end', () => {
       this.clientEnded = true;
+      this.following.asksNothing = true;
       if (this.state !== 'open') return;
       this.fromClient.flush();
       this.sendOn(this.following.takeWithheld());

@@ -102,6 +102,18 @@ describe('a client whose statements travel', () => {
     expect(keys).toHaveLength(1);
   });
 
+  it('that closes its side is answered all that it has asked, and then let go', async () => {
+    const { client, asked, said, closed, ended } = serve(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      return done;
+    });
+    client.end(Buffer.concat([query('SELECT 1'), query('SELECT 2'), query('SELECT 3')]));
+    await ended;
+    expect(types(said())).toBe('RSKZCZCZCZ');
+    expect(asked).toHaveLength(3);
+    expect(closed).toEqual([id]);
+  });
+
   it('has one request under way', async () => {
     let let1Go: (answer: RequestAnswer) => void = () => undefined;
     const { client, asked } = serve(({ seq }) =>

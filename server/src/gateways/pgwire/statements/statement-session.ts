@@ -57,6 +57,7 @@ export class StatementSession {
   private askedForData = 0;
   private busy = true;
   private notices: Buffer[] = [];
+  private clientEnded = false;
   private over = false;
 
   constructor(options: StatementSessionOptions) {
@@ -64,7 +65,11 @@ export class StatementSession {
     this.client = options.client;
     this.cutter = new RequestCutter(options.bounds);
     this.client.on('data', (chunk: Buffer) => this.hear(chunk));
-    this.client.on('end', () => this.leave());
+    // What it has sent is done and answered, as by PostgreSQL.
+    this.client.on('end', () => {
+      this.clientEnded = true;
+      if (!this.busy) this.leave();
+    });
     this.client.on('close', () => this.leave());
     this.client.pause();
     void this.open();
@@ -135,7 +140,9 @@ export class StatementSession {
     const { notices } = this;
     this.notices = [];
     if (notices.length > 0) void this.write(notices);
-    if (!this.over) this.client.resume();
+    if (this.over) return;
+    if (this.clientEnded) this.leave();
+    else this.client.resume();
   }
 
   private refuseStream(error: unknown): void {

@@ -201,6 +201,12 @@ export class ReadingSession {
         currency satisfies never;
     }
     this.fromClient.resume('waiting');
+    if (this.clientEnded) this.endBackend();
+  }
+
+  /** All that the client has sent was passed on, and nothing more comes. */
+  private endBackend(): void {
+    if (this.giveUp === null && this.fromClient.isEmpty) this.backend.end();
   }
 
   private pass(bytes: Buffer): void {
@@ -263,7 +269,7 @@ export class ReadingSession {
     client.on('data', (chunk: Buffer) => this.fromClient.add(chunk));
     client.on('end', () => {
       this.clientEnded = true;
-      this.fromClient.whenEmpty(() => backend.end());
+      this.fromClient.whenEmpty(() => this.endBackend());
     });
     client.on('close', () => {
       if (!this.isClosed && this.tracker.outstanding) this.options.onCancel();
