@@ -156,12 +156,14 @@ it.each(['leader', 'follower'])(
     await holder.end();
     await expect.poll(() => listener.clients).toBe(1);
     first.leave();
+    await expect.poll(() => listener.clients).toBe(0);
     // The last in the row: nobody waits before it any more.
     const last = await come('other', listener.port);
     await expect.poll(() => listener.clients).toBe(1);
     last.leave();
-    await expect.poll(() => [listener.clients, listener.strangers]).toEqual([0, 0]);
-    expect(leader.listener.measures().sessions).toEqual({ leader: 0, tunnel: 0, read: 0, statements: 0 });
+    const none = { leader: 0, tunnel: 0, read: 0, statements: 0 };
+    await expect.poll(() => leader.listener.measures().sessions).toEqual(none);
+    expect([listener.clients, listener.strangers]).toEqual([0, 0]);
   },
 );
 
