@@ -1,12 +1,16 @@
 /**
- * `npm run check` and `npm test`: everything that a change must pass, step by step, with the time that each took.
+ * `npm run check`, `npm test` and `npm run test:all`: everything that a change must pass, step by step, with the time that each took.
  *
  * Responsible for: the order of the steps, what runs side by side, and a summary that names what failed. Knows nothing about what they do.
+ * What passed with all that it rests on is not run again (scripts/proofs), but by `npm run test:all`.
  * Exit code 0 only if every step passed. All steps run even when one fails, so that one run tells everything.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { makeMemoryDirectory } from './memory-directory.ts';
+import { loadProven, note } from './proofs/proven.ts';
+import { digestOf, forget, type Place } from './proofs/rests-on.ts';
+import { expensiveTests } from './proofs/expensive-tests.ts';
 
 interface Step {
   readonly name: string;
@@ -15,6 +19,8 @@ interface Step {
   readonly onDisk?: true;
   /** It computes and waits for nobody: it takes what the others leave of the processors. */
   readonly isPatient?: true;
+  /** It is spared when it passed with all of this. */
+  readonly restsOn?: Place;
 }
 
 /** One after another; whoever is through takes the last ones of the lane that has most left. */
@@ -33,13 +39,18 @@ const STATIC: Stage = [
   ],
 ];
 
-const UNIT: Step = { name: 'unit tests', command: 'npx vitest run --project unit', isPatient: true };
+/** `npm run test:all`. */
+const trustsNothing = process.argv[2] === 'all';
+const all = trustsNothing ? ' --all' : '';
+const tests = (project: string): string => `npx tsx scripts/proofs/tests.ts --project ${project}${all}`;
 
-/** Models that TLC has not seen as they are now, and a seventh of the others (scripts/specs/checked.ts). In parts, so that a lane that is through early takes some of them. */
-const MODEL_PARTS = 3;
+const UNIT: Step = { name: 'unit tests', command: tests('unit'), isPatient: true };
+
+/** In parts, so that a lane that is through early takes some of them. */
+const MODEL_PARTS = trustsNothing ? 3 : 1;
 const MODELS: Lane = Array.from({ length: MODEL_PARTS }, (_, index) => ({
   name: `models, part ${index + 1} of ${MODEL_PARTS}`,
-  command: `npm run --silent specs -- --changed --workers 1 --part ${index + 1}/${MODEL_PARTS}`,
+  command: `npm run --silent specs -- ${trustsNothing ? '' : '--changed '}--note --workers 1 --part ${index + 1}/${MODEL_PARTS}`,
   isPatient: true,
 }));
 
@@ -49,8 +60,54 @@ const ports = (from: number): string => `TEST_PORTS=${from}-${from + 500}`;
 /** In halves, so that a lane that is through early takes one of them. */
 const CLUSTERS: Lane = [1, 2].map((half) => ({
   name: `cluster and browser tests, half ${half}`,
-  command: `${ports(15_500 + half * 500)} npx vitest run --project e2e --shard ${half}/2`,
+  command: `${ports(15_500 + half * 500)} ${tests('e2e')} --part ${half}/2`,
 }));
+
+/** A real cluster under faults. */
+const nemesis: Place = { entries: ['harness/nemesis/main.ts'], folders: ['server/src', 'bin', 'specs'] };
+const simulation: Place = { entries: ['harness/groups/main.ts'] };
+
+const FULL: readonly Stage[] = [
+  STATIC,
+  [[{ name: 'build', command: 'npm run --silent build' }]],
+  // Clusters wait for much, and models for nothing: side by side they take little more than all of the processors' time.
+  [
+    [
+      { name: 'PostgreSQL tests', command: tests('pg') },
+      ...CLUSTERS,
+      {
+        name: 'cluster on ZooKeeper',
+        command: `${ports(17_000)} BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts`,
+        restsOn: { entries: ['harness/e2e/cluster.e2e.test.ts'], folders: ['server/src', 'bin'] },
+      },
+      {
+        name: 'nemesis, 2 minutes',
+        command: `${ports(17_500)} npm run --silent nemesis -- --seed 12 --minutes 2`,
+        onDisk: true,
+        restsOn: nemesis,
+      },
+      {
+        name: 'nemesis, judged by the specs',
+        command: `${ports(18_000)} npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace`,
+        onDisk: true,
+        restsOn: nemesis,
+      },
+    ],
+    MODELS,
+    [
+      UNIT,
+      { name: 'conformance', command: tests('tlc'), isPatient: true },
+      { name: 'ZooKeeper tests', command: tests('zk') },
+      {
+        name: 'simulation, 12 seeds',
+        command:
+          'npm run --silent groups -- --seed 100 --seeds 7 --rounds 1 && npm run --silent groups -- --seed 200 --seeds 5 --rounds 1 --mix losses',
+        isPatient: true,
+        restsOn: simulation,
+      },
+    ],
+  ],
+];
 
 const PLANS: Readonly<Record<string, readonly Stage[]>> = {
   check: [
@@ -61,48 +118,14 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
         {
           name: 'simulation, 2 seeds',
           command: 'npm run --silent groups -- --seed 100 --seeds 2 --rounds 1',
+          restsOn: simulation,
         },
       ],
-      [{ name: 'models, tiny', command: 'npm run --silent specs -- --size tiny' }],
+      [{ name: 'models, tiny', command: 'npm run --silent specs -- --changed --size tiny --note' }],
     ],
   ],
-  test: [
-    STATIC,
-    [[{ name: 'build', command: 'npm run --silent build' }]],
-    // Clusters wait for much, and models for nothing: side by side they take little more than all of the processors' time.
-    [
-      [
-        { name: 'PostgreSQL tests', command: 'npx vitest run --project pg' },
-        ...CLUSTERS,
-        {
-          name: 'cluster on ZooKeeper',
-          command: `${ports(17_000)} BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts`,
-        },
-        {
-          name: 'nemesis, 2 minutes',
-          command: `${ports(17_500)} npm run --silent nemesis -- --seed 12 --minutes 2`,
-          onDisk: true,
-        },
-        {
-          name: 'nemesis, judged by the specs',
-          command: `${ports(18_000)} npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace`,
-          onDisk: true,
-        },
-      ],
-      MODELS,
-      [
-        UNIT,
-        { name: 'conformance', command: 'npx vitest run --project tlc', isPatient: true },
-        { name: 'ZooKeeper tests', command: 'npx vitest run --project zk' },
-        {
-          name: 'simulation, 12 seeds',
-          command:
-            'npm run --silent groups -- --seed 100 --seeds 7 --rounds 1 && npm run --silent groups -- --seed 200 --seeds 5 --rounds 1 --mix losses',
-          isPatient: true,
-        },
-      ],
-    ],
-  ],
+  test: FULL,
+  all: FULL,
 };
 
 interface Result {
@@ -114,6 +137,14 @@ interface Result {
   /** Of a step that failed: what the tests say of each that did. */
   readonly failures: readonly string[];
 }
+
+/** The names of all runs that may be noted. */
+const runs = new Set(
+  Object.values(PLANS)
+    .flat(3)
+    .filter(({ restsOn }) => restsOn !== undefined)
+    .map((step) => `run ${step.name}`),
+);
 
 const memoryDirectory = makeMemoryDirectory();
 
@@ -135,6 +166,28 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     underWay.forEach(kill);
     process.exit(1);
   });
+}
+
+/** What runs the same and rests on the same gives the same. */
+function digestOfStep({ restsOn, command }: Step): string | null {
+  return restsOn === undefined ? null : digestOf(restsOn, command);
+}
+
+async function runUnlessProven(step: Step): Promise<Result> {
+  const digest = digestOfStep(step);
+  if (digest === null) return run(step);
+  if (!trustsNothing && loadProven().get(`run ${step.name}`) === digest) {
+    console.log(`✓ ${step.name}: passed before with all that it rests on\n`);
+    return { step, passed: true, seconds: 0, cpuSeconds: 0, failures: [] };
+  }
+  const result = await run(step);
+  // A file that was altered meanwhile is not what was tested.
+  forget();
+  const isSame = digestOfStep(step) === digest;
+  note(new Map([[`run ${step.name}`, result.passed && isSame ? digest : null]]), 'run ', (name) =>
+    runs.has(name),
+  );
+  return result;
 }
 
 function run(step: Step): Promise<Result> {
@@ -194,7 +247,7 @@ async function runStage(stage: Stage): Promise<readonly Result[]> {
       const busiest = left.reduce((a, b) => (b.length > a.length ? b : a));
       const step = own.shift() ?? busiest.pop();
       if (step === undefined) return;
-      results.push(await run(step));
+      results.push(await runUnlessProven(step));
     }
   };
   await Promise.all(left.map(runLane));
@@ -268,6 +321,8 @@ async function main(planName: string): Promise<number> {
     console.log(`${passed ? '✓' : '✗'} ${step.name.padEnd(30)} ${seconds.toFixed(1).padStart(7)} s ${cpu}`);
     for (const failure of failures) console.log(`    ${failure}`);
   }
+  console.log('\nThe most expensive tests:');
+  for (const line of expensiveTests(started)) console.log(`  ${line}`);
   const failed = results.filter((result) => !result.passed).length;
   const minutes = ((Date.now() - started) / 60_000).toFixed(1);
   console.log(`\n${results.length - failed} passed, ${failed} failed, in ${minutes} minutes`);

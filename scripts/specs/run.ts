@@ -4,8 +4,8 @@
  *   --size tiny|small|nightly|all-but-nightly|all   default: all-but-nightly
  *   --only NAME      the model of that name, or those whose name begins so, whatever their size; may be repeated
  *   --bugs           only the models that TLC must refute because a rule is dropped
- *   --changed        only those that TLC has not seen with the text that they have now (specs/checked.json), and a seventh of the others, another one each day
- *   --note           notes in specs/checked.json what gave what it must
+ *   --changed        only those that TLC has not seen with the text that they have now (scripts/proofs/proven.json)
+ *   --note           notes there what gave what it must
  *   --part K/N       of what is chosen each N-th model from the K-th on: N processes that are given one part each run all. The first part parses the modules
  *   --workers N      threads in all; default: 2, or 1 on a machine with one core
  *   --verbose        print all that TLC prints
@@ -15,7 +15,8 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { digestOf, haveToRun, loadChecked, noteChecked, todaysTurn } from './checked.ts';
+import { loadProven } from '../proofs/proven.ts';
+import { digestOf, haveToRun, noteChecked } from './checked.ts';
 import {
   loadManifest,
   type Model,
@@ -34,8 +35,8 @@ import { differences, formatTable, type Row } from './verdict.ts';
 const usage = `usage: specs [--size ${SIZES.join('|')}|all-but-nightly|all] [--only NAME]... [--bugs] [--changed] [--note] [--part K/N] [--workers N] [--verbose]
   --only    the model of that name, or those whose name begins so, whatever their size
   --bugs    only the models that must be refuted because a rule is dropped
-  --changed only those that TLC has not seen as they are now, and a seventh of the others, another one each day
-  --note    notes in specs/checked.json what gave what it must
+  --changed only those that TLC has not seen as they are now
+  --note    notes in scripts/proofs/proven.json what gave what it must
   --part    of these each N-th model from the K-th on
 specs/README.md says what each model is for.`;
 
@@ -116,10 +117,8 @@ async function runModels(models: readonly Model[], { workers, verbose }: Options
 }
 
 function whatHasToRun(models: readonly Model[]): readonly Model[] {
-  const chosen = haveToRun(models, loadChecked(), todaysTurn(Date.now()));
-  console.log(
-    `${chosen.length} of ${models.length} models: those that have changed since TLC saw them, and a seventh of the others`,
-  );
+  const chosen = haveToRun(models, loadProven());
+  console.log(`${chosen.length} of ${models.length} models have changed since TLC saw them`);
   return chosen;
 }
 

@@ -164,6 +164,24 @@ describe('a session that is made anew', () => {
     expect(await rows('SELECT count(*)::int FROM t')).toEqual([0]);
   });
 
+  it.each([
+    ['CREATE TEMP TABLE mine (a int)', 'temporary tables'],
+    ['SELECT pg_advisory_lock(7)', 'advisory locks'],
+    ['DECLARE c CURSOR WITH HOLD FOR SELECT 1', 'cursors WITH HOLD'],
+  ])('says of a SELECT under way, which may have written, that its outcome is unknown: %s', async (sql, what) => {
+    await client.query(
+      "CREATE OR REPLACE FUNCTION writes() RETURNS void LANGUAGE sql AS 'INSERT INTO t SELECT count(*) FROM t; SELECT pg_sleep(0.3)'",
+    );
+    await client.query(sql);
+    await settled();
+    const asked = failure(client.query('SELECT writes()'));
+    await cut();
+    const { code, detail } = await asked;
+    expect([code, detail?.includes(what)]).toEqual(['08007', true]);
+    await expect.poll(() => rows('SELECT count(*)::int FROM t')).toEqual([1]);
+    await client.query('DROP FUNCTION writes()');
+  });
+
   it('says so though its database has operators that lie', async () => {
     await client.query(`SET search_path = public, pg_catalog;
       CREATE FUNCTION liar(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT false';

@@ -1,6 +1,6 @@
 /** A request without end at a real PostgreSQL, which catches its cancel: the executor comes to its end all the same, and goes on behind it. */
 import { pino } from 'pino';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { openStatementDatabase } from '../../adapters/postgres/statements/own-database.ts';
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
@@ -18,6 +18,8 @@ import {
 } from './testing/statement-replica.ts';
 
 const endless = `DO $$ BEGIN LOOP BEGIN PERFORM pg_sleep(60); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$`;
+/** PostgreSQL 18.4 crashes of it. */
+const crashing = "SELECT satisfies_hash_partition('h'::regclass, 4, 0, VARIADIC NULL::int[])";
 
 it('fails, outside of a block and within, and what is behind it is executed', async () => {
   const postgres = await startStatementPostgres();
@@ -105,6 +107,21 @@ it('fails, outside of a block and within, and what is behind it is executed', as
     executor = await begin();
     await upTo(11);
     expect([8, 9, 10, 11].map(said)).toEqual(['!57014 E', '!25P02 E', 'ROLLBACK I', '(2) SELECT 1 I']);
+    const behind = log.length;
+    log.push(ask('a', 'CREATE TABLE h (a int) PARTITION BY HASH (a)'), ask('a', crashing));
+    log.push(ask('a', 'SELECT a FROM t'));
+    for (let time = 0; time < 2; time += 1) {
+      await expect(upTo(behind + 2)).rejects.toThrow('session');
+      await executor.stop();
+      // PostgreSQL comes back by itself.
+      executor = await vi.waitUntil(() => begin().catch(() => null), { timeout: 300_000, interval: 100 });
+    }
+    await upTo(behind + 3);
+    expect([1, 2, 3].map((at) => said(behind + at))).toEqual([
+      'CREATE TABLE I',
+      '!57014 I',
+      '(2) SELECT 1 I',
+    ]);
   } finally {
     heldRuns.stop();
     await executor.stop().catch(() => undefined);

@@ -149,6 +149,62 @@ describe('a request that lasts too long', () => {
   });
 });
 
+describe('a request that ends PostgreSQL', () => {
+  const crash = (): Promise<string> =>
+    Promise.reject(Object.assign(new Error('the session broke'), { name: 'SessionEnded' }));
+  const crashes = async (life: HeldRuns, times: number): Promise<void> => {
+    for (let time = 0; time < times; time += 1) {
+      expect(await life.ahead(run, nobody)).toBe('goesOn');
+      await expect(life.within(run, crash())).rejects.toThrow('the session broke');
+      expect(await life.startsAt(4, false)).toBe(true);
+    }
+  };
+
+  it('twice at each replica fails at all, and is run by none of them a third time', async () => {
+    const { start, pass, kinds } = setUp();
+    const lives = await Promise.all(['r1', 'r2', 'r3'].map((id) => begun(start(id))));
+    for (const life of lives) await crashes(life, 2);
+    expect(kinds()).toEqual([]);
+    const verdicts = Promise.all(lives.map((life) => life.ahead(run, nobody)));
+    await pass(100);
+    expect(await verdicts).toEqual(['fails', 'fails', 'fails']);
+    expect(kinds().toSorted()).toEqual(['hold 5.0.0 r1', 'hold 5.0.0 r2', 'hold 5.0.0 r3']);
+  });
+
+  it('at one replica only is run again there, since others have finished it', async () => {
+    const { start, pass, kinds } = setUp(['r1', 'r2']);
+    const [sick, well] = await Promise.all(['r1', 'r2'].map((id) => begun(start(id))));
+    expect(await well!.within(run, Promise.resolve('done'))).toBe('done');
+    await crashes(sick!, 2);
+    const verdict = sick!.ahead(run, nobody);
+    await pass(100);
+    expect(await verdict).toBe('goesOn');
+    expect(kinds()).toEqual(['hold 5.0.0 r1', 'goOn 5.0.0']);
+    await crashes(sick!, 5);
+    expect(kinds()).toHaveLength(2);
+  });
+
+  it('is not given up while one is away', async () => {
+    const { start, kinds, state } = setUp(['r1', 'r2']);
+    const life = await begun(start('r1'));
+    state.isWhole = false;
+    await crashes(life, 4);
+    expect(await life.ahead(run, nobody)).toBe('goesOn');
+    expect(kinds()).toEqual([]);
+  });
+
+  it('is given up behind a restart of the replica, too', async () => {
+    const { start, pass, kinds } = setUp(['r1']);
+    await crashes(await begun(start('r1')), 1);
+    const after = await begun(start('r1', 5));
+    await crashes(after, 2);
+    const verdict = after.ahead(run, nobody);
+    await pass(100);
+    expect(await verdict).toBe('fails');
+    expect(kinds()).toEqual(['hold 5.0.0 r1']);
+  });
+});
+
 describe('a cancel that comes early', () => {
   it('is not forgotten: the run is given up when it has lasted ten seconds', async () => {
     const { start, pass, kinds } = setUp(['r1']);

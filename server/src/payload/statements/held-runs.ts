@@ -1,5 +1,5 @@
 /**
- * Ends a request that lasts too long, at all replicas or at none.
+ * Ends a request that lasts too long, or ends PostgreSQL, at all replicas or at none.
  *
  * What one replica has finished, and answered for, cannot be undone at it. So a request fails only where no replica has finished it, and none will: each of them gives its run up and says so in the log ("hold"); it fails when all have. Whoever
  * has finished it already says "go on", and so does whoever waits for one that is away; the first of both in the log counts. Who has given a run up starts its database anew, since what a half of it has left cannot be told (sequences,
@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
+import type { SessionEnded } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import { decodeOperation, isOfRuns, keyOf, type Operation } from './operation.ts';
 import {
@@ -86,6 +87,8 @@ const cancelMs = 10_000;
 /** So long the word of one that is away is waited for. */
 const awayMs = 30_000;
 const growth = 4;
+/** So often a request may end PostgreSQL before it is given up: once it may have been the system's doing. */
+const crashesMax = 2;
 const roundsMax = 100;
 const readBytesMax = 1024 * 1024;
 const keptMax = 200;
@@ -100,6 +103,8 @@ export class HeldRuns {
   private readonly options: HeldRunsOptions;
   private record: RunRecord;
   private running: Running | null = null;
+  /** The run that ended PostgreSQL last, and how often in a row. */
+  private crashed: { readonly run: Run; readonly times: number } | null = null;
   /** In this life of the replica. */
   private finished: Place = { slot: 0, turn: 0 };
   /** In this one, or in one before. */
@@ -136,14 +141,23 @@ export class HeldRuns {
 
   /** Ahead of a run: whether it is to be run at all. Waits for the log where it was given up. `signal`: nobody waits any more. */
   async ahead(run: Run, signal: AbortSignal): Promise<RunVerdict> {
-    if (this.record.held.length === 0 && this.seen.size === 0) return 'goesOn';
+    const crashes = this.crashesOf(run);
+    if (this.record.held.length === 0 && this.seen.size === 0 && crashes === 0) return 'goesOn';
     await this.forgetOthers(run);
     let last = this.lastOf(run);
     const round = last === undefined ? 0 : last.run.round + 1;
     const isFree = last === undefined || last.verdict === 'goesOn';
     const others = this.seen.get(textOfRun({ slot: run.slot, turn: run.turn, round }));
-    if (isFree && others !== undefined && isOf(others, run) && !this.isPerhapsFinished(run))
+    const isHeldByOthers = others !== undefined && isOf(others, run);
+    const crashesTooOften = crashes >= crashesMax * growth ** round && this.options.isWhole();
+    if (isFree && (isHeldByOthers || crashesTooOften) && round <= roundsMax && !this.isPerhapsFinished(run)) {
+      if (crashesTooOften)
+        this.options.logger.warn(
+          { run, crashes },
+          'a request ends PostgreSQL each time, and is given up here',
+        );
       last = await this.promise(run, round);
+    }
     if (last === undefined) return 'goesOn';
     return last.verdict ?? (await this.decided(last, signal));
   }
@@ -178,9 +192,24 @@ export class HeldRuns {
       this.finished = isAtOrBehind(run, this.finished) ? run : this.finished;
       this.note(run);
       return result;
+    } catch (error) {
+      if (!running.isHeld && isEndOfSession(error)) await this.noteCrash(run);
+      throw error;
     } finally {
       if (this.running === running) this.running = null;
     }
+  }
+
+  /** Nobody was answered: whatever of it is in the database is found when that is gone on from, and behind a restart of this replica it may still be given up. */
+  private async noteCrash(run: Run): Promise<void> {
+    this.crashed = { run, times: this.crashesOf(run) + 1 };
+    const { slot, turn } = run;
+    if (!this.isPerhapsFinished(run)) await this.write({ ...this.record, at: { slot, turn } });
+  }
+
+  private crashesOf(run: Run): number {
+    const { crashed } = this;
+    return crashed !== null && isSamePlace(crashed.run, run) && isOf(crashed.run, run) ? crashed.times : 0;
   }
 
   /** A client wants the end of what its session is at. */
@@ -327,6 +356,10 @@ export class HeldRuns {
 
 function isOf(one: { readonly session: string; readonly seq: number }, run: Run): boolean {
   return one.session === run.session && one.seq === run.seq;
+}
+
+function isEndOfSession(error: unknown): boolean {
+  return error instanceof Error && error.name === ('SessionEnded' satisfies SessionEnded['name']);
 }
 
 function takeInto(tally: RunTally, payload: Uint8Array): void {

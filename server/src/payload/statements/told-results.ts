@@ -52,9 +52,9 @@ export const waitErrors = {
 
 export const lastsTooLong = {
   sqlState: '57014',
-  message: 'canceling the request, which lasted too long at all replicas',
+  message: 'canceling the request: at all replicas it lasts too long, or crashes PostgreSQL',
   detail: 'Nothing else is executed meanwhile.',
-  hint: 'Ask for less at a time; bounds.statementSecondsMax of the configuration is the bound.',
+  hint: "Ask for less at a time: bounds.statementSecondsMax of the configuration is the bound. The replicas' logs tell of a crash.",
 } as const;
 
 export const cancelledByItself = {

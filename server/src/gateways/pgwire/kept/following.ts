@@ -501,12 +501,17 @@ export class Following implements UpstreamListener {
     return { client, upstream: how.fails === null ? [] : [failBatch] };
   }
 
-  private failingAt({ block, fails, tellsLoss }: Continuation, lost: readonly string[]): FailedBlock | null {
+  private failingAt(
+    { block, fails, tellsLoss, resends }: Continuation,
+    lost: readonly string[],
+  ): FailedBlock | null {
     if (block === 'untold')
       return new FailedBlock('block', errors.withLoss(errors.notCommittedHere, lost), this.tracker);
     if (fails !== null) return new FailedBlock('batch', fails, this.tracker);
     if (block === 'failed') return this.refuseChain(0);
-    return tellsLoss ? null : this.tellLoss();
+    // It may have been executed, and written.
+    const executed = resends === 'reading' ? errors.withLoss(errors.outcomeUnknownHere, lost) : null;
+    return tellsLoss ? null : this.tellLoss(executed);
   }
 
   /** A block that would be like the one that is lost, and cannot be. */
@@ -520,10 +525,11 @@ export class Following implements UpstreamListener {
     );
   }
 
-  private tellLoss(): FailedBlock | null {
+  /** The next statement fails with this, or with words that say that it was not executed. */
+  private tellLoss(error: GatewayError | null = null): FailedBlock | null {
     const { lostUntold } = this;
     if (lostUntold.length === 0) return null;
-    return new FailedBlock('lost', errors.stateLost(lostUntold), this.tracker);
+    return new FailedBlock('lost', error ?? errors.stateLost(lostUntold), this.tracker);
   }
 
   /** What was not answered, as PostgreSQL is to get it. */
