@@ -5,6 +5,7 @@ export const ownQuestions = {
   state: 'barista_session_state',
   effects: 'barista_effects',
   defaults: 'barista_login_defaults',
+  reads: 'barista_reads',
 } as const;
 
 const names: ReadonlySet<string> = new Set(Object.values(ownQuestions));

@@ -1,5 +1,5 @@
 /**
- * Entries of a primary's shared lock table that are kept from clients. They are locks that nobody else asks for, held by a session of our own.
+ * Entries of the shared lock table, of a primary and of a PostgreSQL that executes statements, that are kept from clients. They are locks that nobody else asks for, held by a session of our own.
  *
  * A transaction that takes every entry and is prepared outlives its leader. Without entries to spare a new leader can make no barrier, and PostgreSQL ends with an error when a standby is promoted: it takes the locks of prepared transactions again, beside what the replica's own sessions hold. (What
  * their holders need is kept by lock-holders.ts.)
@@ -80,6 +80,12 @@ export class LockReserve {
       this.users -= 1;
       void this.hold();
     }
+  }
+
+  /** For good: what is over holds nothing any more. Never rejects. */
+  async end(): Promise<void> {
+    await this.opening;
+    await this.session?.end().catch(() => undefined);
   }
 
   private async open(): Promise<void> {

@@ -168,18 +168,59 @@ describe('a session that is made anew', () => {
     ['CREATE TEMP TABLE mine (a int)', 'temporary tables'],
     ['SELECT pg_advisory_lock(7)', 'advisory locks'],
     ['DECLARE c CURSOR WITH HOLD FOR SELECT 1', 'cursors WITH HOLD'],
-  ])('says of a SELECT under way, which may have written, that its outcome is unknown: %s', async (sql, what) => {
-    await client.query(
-      "CREATE OR REPLACE FUNCTION writes() RETURNS void LANGUAGE sql AS 'INSERT INTO t SELECT count(*) FROM t; SELECT pg_sleep(0.3)'",
-    );
-    await client.query(sql);
-    await settled();
-    const asked = failure(client.query('SELECT writes()'));
+  ])(
+    'says of a SELECT under way, which may have written, that its outcome is unknown: %s',
+    async (sql, what) => {
+      await client.query(
+        "CREATE OR REPLACE FUNCTION writes() RETURNS void LANGUAGE sql AS 'INSERT INTO t SELECT count(*) FROM t; SELECT pg_sleep(0.3)'",
+      );
+      await client.query(sql);
+      await settled();
+      const asked = failure(client.query('SELECT writes()'));
+      await cut();
+      const { code, detail } = await asked;
+      expect([code, detail?.includes(what)]).toEqual(['08007', true]);
+      await expect.poll(() => rows('SELECT count(*)::int FROM t')).toEqual([1]);
+      await client.query('DROP FUNCTION writes()');
+    },
+  );
+
+  it.each<[string, string, unknown[]]>([
+    ['without a table', 'SELECT 7::int AS a FROM pg_sleep(0.3)', []],
+    ['of a table', 'SELECT a FROM t, pg_sleep(0.3) WHERE a = 7', []],
+    ['with parameters', 'SELECT a FROM t, pg_sleep($2) WHERE a = $1', [7, 0.3]],
+    ['that joins and counts', 'SELECT count(*)::int * 7 AS a FROM t JOIN t u USING (a), pg_sleep(0.3)', []],
+    ['of values', 'VALUES (7, pg_sleep(0.3)::text)', []],
+  ])('executes a SELECT again that can only have read: %s', async (_, text, values) => {
+    await client.query('INSERT INTO t VALUES (7)');
+    const asked = client.query<unknown[]>({ text, values, rowMode: 'array' });
     await cut();
-    const { code, detail } = await asked;
-    expect([code, detail?.includes(what)]).toEqual(['08007', true]);
-    await expect.poll(() => rows('SELECT count(*)::int FROM t')).toEqual([1]);
-    await client.query('DROP FUNCTION writes()');
+    expect((await asked).rows[0]![0]).toBe(7);
+  });
+
+  it.each<[string, string, unknown[]]>([
+    ['a function that finds it cannot write, and goes on', 'SELECT goes_on() AS a', []],
+    ['the same with a parameter', 'SELECT goes_on() + $1::int', [1]],
+    ['a function that finds what it has written', 'SELECT once()', []],
+    ['a view that calls it', 'SELECT * FROM hidden', []],
+    ['a lock', 'SELECT a, pg_sleep(0.3) FROM t FOR UPDATE', []],
+    [
+      'a statement that writes within',
+      'WITH w AS (INSERT INTO t VALUES (8) RETURNING a) SELECT a, pg_sleep(0.3) FROM w',
+      [],
+    ],
+  ])('does not so with what may have written: %s', async (_, text, values) => {
+    await client.query(`INSERT INTO t VALUES (7);
+      CREATE FUNCTION once() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+        IF EXISTS (SELECT FROM t WHERE a = 9) THEN RETURN 0; END IF;
+        INSERT INTO t VALUES (9); PERFORM pg_sleep(0.3); RETURN 1; END $$;
+      CREATE FUNCTION goes_on() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
+        BEGIN PERFORM pg_sleep(0.3); INSERT INTO t VALUES (10); EXCEPTION WHEN OTHERS THEN NULL; END; RETURN 1; END $$;
+      CREATE VIEW hidden AS SELECT once()`);
+    const asked = codeOf(client.query({ text, values }));
+    await cut();
+    expect(await asked).toBe('08007');
+    await client.query('DROP VIEW hidden; DROP FUNCTION once(), goes_on()');
   });
 
   it('says so though its database has operators that lie', async () => {

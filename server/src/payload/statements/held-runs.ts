@@ -1,5 +1,5 @@
 /**
- * Ends a request that lasts too long, or ends PostgreSQL, at all replicas or at none.
+ * Ends a request that lasts too long, or cannot be executed, at all replicas or at none.
  *
  * What one replica has finished, and answered for, cannot be undone at it. So a request fails only where no replica has finished it, and none will: each of them gives its run up and says so in the log ("hold"); it fails when all have. Whoever
  * has finished it already says "go on", and so does whoever waits for one that is away; the first of both in the log counts. Who has given a run up starts its database anew, since what a half of it has left cannot be told (sequences,
@@ -11,7 +11,6 @@ import type { Logger } from 'pino';
 import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
-import type { SessionEnded } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import { decodeOperation, isOfRuns, keyOf, type Operation } from './operation.ts';
 import {
@@ -87,8 +86,8 @@ const cancelMs = 10_000;
 /** So long the word of one that is away is waited for. */
 const awayMs = 30_000;
 const growth = 4;
-/** So often a request may end PostgreSQL before it is given up: once it may have been the system's doing. */
-const crashesMax = 2;
+/** So often a request may end PostgreSQL, or be too much for what executes it, before it is given up: once it may have been the system's doing. */
+const failuresMax = 2;
 const roundsMax = 100;
 const readBytesMax = 1024 * 1024;
 const keptMax = 200;
@@ -103,8 +102,8 @@ export class HeldRuns {
   private readonly options: HeldRunsOptions;
   private record: RunRecord;
   private running: Running | null = null;
-  /** The run that ended PostgreSQL last, and how often in a row. */
-  private crashed: { readonly run: Run; readonly times: number } | null = null;
+  /** The run that could not be executed last, and how often in a row. */
+  private failed: { readonly run: Run; readonly times: number } | null = null;
   /** In this life of the replica. */
   private finished: Place = { slot: 0, turn: 0 };
   /** In this one, or in one before. */
@@ -141,19 +140,19 @@ export class HeldRuns {
 
   /** Ahead of a run: whether it is to be run at all. Waits for the log where it was given up. `signal`: nobody waits any more. */
   async ahead(run: Run, signal: AbortSignal): Promise<RunVerdict> {
-    const crashes = this.crashesOf(run);
-    if (this.record.held.length === 0 && this.seen.size === 0 && crashes === 0) return 'goesOn';
+    const failures = this.failuresOf(run);
+    if (this.record.held.length === 0 && this.seen.size === 0 && failures === 0) return 'goesOn';
     await this.forgetOthers(run);
     let last = this.lastOf(run);
     const round = last === undefined ? 0 : last.run.round + 1;
     const isFree = last === undefined || last.verdict === 'goesOn';
     const others = this.seen.get(textOfRun({ slot: run.slot, turn: run.turn, round }));
     const isHeldByOthers = others !== undefined && isOf(others, run);
-    const crashesTooOften = crashes >= crashesMax * growth ** round && this.options.isWhole();
-    if (isFree && (isHeldByOthers || crashesTooOften) && round <= roundsMax && !this.isPerhapsFinished(run)) {
-      if (crashesTooOften)
+    const failsTooOften = failures >= failuresMax * growth ** round && this.options.isWhole();
+    if (isFree && (isHeldByOthers || failsTooOften) && round <= roundsMax && !this.isPerhapsFinished(run)) {
+      if (failsTooOften)
         this.options.logger.warn(
-          { run, crashes },
+          { run, failures },
           'a request ends PostgreSQL each time, and is given up here',
         );
       last = await this.promise(run, round);
@@ -193,7 +192,7 @@ export class HeldRuns {
       this.note(run);
       return result;
     } catch (error) {
-      if (!running.isHeld && isEndOfSession(error)) await this.noteCrash(run);
+      if (!running.isHeld) await this.noteFailure(run);
       throw error;
     } finally {
       if (this.running === running) this.running = null;
@@ -201,15 +200,15 @@ export class HeldRuns {
   }
 
   /** Nobody was answered: whatever of it is in the database is found when that is gone on from, and behind a restart of this replica it may still be given up. */
-  private async noteCrash(run: Run): Promise<void> {
-    this.crashed = { run, times: this.crashesOf(run) + 1 };
+  private async noteFailure(run: Run): Promise<void> {
+    this.failed = { run, times: this.failuresOf(run) + 1 };
     const { slot, turn } = run;
     if (!this.isPerhapsFinished(run)) await this.write({ ...this.record, at: { slot, turn } });
   }
 
-  private crashesOf(run: Run): number {
-    const { crashed } = this;
-    return crashed !== null && isSamePlace(crashed.run, run) && isOf(crashed.run, run) ? crashed.times : 0;
+  private failuresOf(run: Run): number {
+    const { failed } = this;
+    return failed !== null && isSamePlace(failed.run, run) && isOf(failed.run, run) ? failed.times : 0;
   }
 
   /** A client wants the end of what its session is at. */
@@ -356,10 +355,6 @@ export class HeldRuns {
 
 function isOf(one: { readonly session: string; readonly seq: number }, run: Run): boolean {
   return one.session === run.session && one.seq === run.seq;
-}
-
-function isEndOfSession(error: unknown): boolean {
-  return error instanceof Error && error.name === ('SessionEnded' satisfies SessionEnded['name']);
 }
 
 function takeInto(tally: RunTally, payload: Uint8Array): void {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { query } from '../../pgwire/frontend-messages.ts';
 import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
 import {
   OperationFeed,
@@ -6,6 +7,7 @@ import {
   startReplica,
   startStatementPostgres,
   type StatementReplica,
+  words,
 } from './testing/statement-replica.ts';
 
 let postgres: TestPostgres;
@@ -33,6 +35,49 @@ async function newest(): Promise<string> {
   );
   return JSON.stringify(rows[0]);
 }
+
+describe('a client that has what others need', () => {
+  it('keeps nobody from logging in to a database that it alters: they are refused, and can log in behind that', async () => {
+    await feed.sql('a', 'CREATE DATABASE altered');
+    await feed.sql('a', 'BEGIN');
+    await feed.sql('a', 'ALTER DATABASE altered RENAME TO another');
+    const refused = await feed.open('l', 'barista', 'altered');
+    expect([refused?.status, words(refused?.answer ?? Buffer.alloc(0))]).toEqual(['closed', '!55006']);
+    await feed.sql('a', 'ROLLBACK');
+    expect((await feed.open('m', 'barista', 'altered'))?.status).toBe('I');
+    expect((await feed.open('n', 'barista', 'altered'))?.status).toBe('I');
+  });
+
+  it('takes all locks, and what is written of sessions has room', async () => {
+    await feed.sql('b', 'BEGIN');
+    let taken = 0;
+    for (let step = 16_384; step >= 1; ) {
+      const many = `SELECT count(pg_advisory_xact_lock(g)) FROM generate_series(${taken + 1}, ${taken + step}) g`;
+      await feed.sql('b', 'SAVEPOINT s');
+      const isFull = (await feed.sql('b', many))?.startsWith('!53200') === true;
+      if (isFull) await feed.sql('b', 'ROLLBACK TO s');
+      if (isFull) step /= 2;
+      else taken += step;
+    }
+    for (let time = 0; time < 40; time += 1)
+      expect(await feed.sql('a', 'SELECT pg_advisory_xact_lock_shared(1) FROM t')).toBeDefined();
+    await feed.sql('b', 'COMMIT');
+    expect(await feed.sql('a', 'SELECT 7')).toBe('(7) SELECT 1 I');
+  });
+
+  it.each([
+    ['a setting', "SELECT length(set_config('a.b0', repeat('x', 9000000), false))"],
+    [
+      'prepared statements',
+      "DO $$ BEGIN FOR i IN 1..10 LOOP EXECUTE format('PREPARE p%s AS SELECT %L', i, repeat('x', 1000000)); END LOOP; END $$",
+    ],
+  ])('has more than can be kept, and is ended: %s', async (_, text) => {
+    await feed.open('k');
+    const ended = await feed.result(feed.requestOf('k', query(text)));
+    expect([ended?.status, words(ended?.answer ?? Buffer.alloc(0))]).toEqual(['closed', '!53400']);
+    expect(await feed.sql('a', 'SELECT 7')).toBe('(7) SELECT 1 I');
+  });
+});
 
 describe('a hostile client', () => {
   it('is never more than it is', async () => {

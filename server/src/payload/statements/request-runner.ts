@@ -115,13 +115,22 @@ export class RequestRunner {
   }
 
   /** The session's messages in answer to these bytes, up to ReadyForQuery. */
-  async ask(session: ClientSession, bytes: Buffer): Promise<readonly Buffer[]> {
+  async ask(session: ClientSession, bytes: Buffer): Promise<readonly Buffer[]>;
+  /** Null: they are longer than `bytesMax`, all together. */
+  async ask(session: ClientSession, bytes: Buffer, bytesMax: number): Promise<readonly Buffer[] | null>;
+  async ask(
+    session: ClientSession,
+    bytes: Buffer,
+    bytesMax = Number.POSITIVE_INFINITY,
+  ): Promise<readonly Buffer[] | null> {
     const messages: Buffer[] = [];
+    let room = bytesMax;
     await session.connection.exchange(bytes, (message) => {
-      messages.push(message);
+      room -= message.readInt32BE(1);
+      if (room >= 0) messages.push(message);
       return message[0] === back.readyForQuery;
     });
-    return messages;
+    return room < 0 ? null : messages;
   }
 
   private async watch(session: ClientSession, done: Promise<void>): Promise<ReadonlySet<number>> {

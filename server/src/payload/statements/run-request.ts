@@ -19,7 +19,7 @@ import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { askState, customNamesIn, preparedBytesOf, readState } from './session-state.ts';
 import { fieldOf, syntaxErrorOf } from './syntax-error.ts';
-import { endedAnswer, failure } from './told-results.ts';
+import { closedAnswer, endedAnswer, failure } from './told-results.ts';
 import { unwelcoming } from './welcome-sessions.ts';
 
 export interface RunRequestOptions {
@@ -170,12 +170,12 @@ export class RunRequest {
     if (plan.mode === 'perhapsAlone' && needsToBeAlone.has(ran.reader.sqlState ?? ''))
       ran = await this.runAlone(session, request, plan, stillOpen);
     const result = await this.resultOf(session, plan, ran);
-    await this.follow(session, plan, ran.reader);
+    const isFollowed = await this.follow(session, plan, ran.reader);
     if (isMarked) {
       const open = stillOpen + (session.status === 'I' ? 0 : 1);
       await memory.endAlone(this.slot, this.nextStep(), open);
     }
-    return { code: 'done', result };
+    return { code: 'done', result: isFollowed ? result : closedAnswer(keepsTooMuch) };
   }
 
   private call(column: string, { open, seqs, isSerializable }: Advanced): string {
@@ -236,8 +236,8 @@ export class RunRequest {
     return { outcome: 'executed', answer, status: reader.status, digest: reader.digestText() };
   }
 
-  /** What the session is behind its request. */
-  private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<void> {
+  /** What the session is behind its request. False: it has more than can be kept. */
+  private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<boolean> {
     const { onNotified, runner } = this.options;
     for (const message of reader.notifications) onNotified(session, message);
     session.rules = rulesBehind(session.rules, Buffer.concat(reader.parameters));
@@ -247,11 +247,14 @@ export class RunRequest {
     if (session.status === 'I') session.portals = new Map();
     session.stateIsOld ||= plan.mayChangeState;
     if (plan.mayChangeState) await this.stopClocks(session);
-    if (session.status !== 'I' || !session.stateIsOld) return;
-    session.state = readState(await runner.ask(session, askState(session.customNames)));
+    if (session.status !== 'I' || !session.stateIsOld) return true;
+    const answer = await runner.ask(session, askState(session.customNames), stateBytesMax);
+    if (answer === null) return false;
+    session.state = readState(answer);
     session.preparedBytes = preparedBytesOf(session.state);
     if (session.statements.size > statementsMax) forgetClosed(session);
     session.stateIsOld = false;
+    return true;
   }
 
   /** What would end a statement by the clock, and so at one replica and not at another, has no effect. */
@@ -295,6 +298,13 @@ const statementsMax = 1_000;
 const preparing = /\bprepare\b/i;
 /** They are written down with all else of the session whenever that changes. */
 const preparedBytesMax = 4 * 1024 * 1024;
+/** Of all that PostgreSQL says a session has. */
+const stateBytesMax = 2 * preparedBytesMax;
+const keepsTooMuch = {
+  sqlState: '53400',
+  message: `terminating connection: its settings and prepared statements take more than ${stateBytesMax} bytes`,
+  hint: 'The last request was executed.',
+};
 const preparesTooMuch = {
   sqlState: '53400',
   message: `the session would keep more than ${preparedBytesMax} bytes of statements prepared`,

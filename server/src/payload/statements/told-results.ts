@@ -52,8 +52,9 @@ export const waitErrors = {
 
 export const lastsTooLong = {
   sqlState: '57014',
-  message: 'canceling the request: at all replicas it lasts too long, or crashes PostgreSQL',
-  detail: 'Nothing else is executed meanwhile.',
+  message: 'canceling the request: all replicas have given it up',
+  detail:
+    'It lasts too long, crashes PostgreSQL, or is too much for a replica. Nothing else is executed meanwhile.',
   hint: "Ask for less at a time: bounds.statementSecondsMax of the configuration is the bound. The replicas' logs tell of a crash.",
 } as const;
 

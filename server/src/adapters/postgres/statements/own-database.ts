@@ -12,7 +12,9 @@ import { errorResponse } from '../../../pgwire/backend-messages.ts';
 import { socketPort } from '../data-directory.ts';
 import { listDatabases } from '../databases.ts';
 import { reservedUsers } from '../reserved-users.ts';
+import { LockReserve } from '../lock-reserve.ts';
 import { answerMs, connectPg } from '../pg-client.ts';
+import { openUnlessLocked } from './locked-login.ts';
 import { ForeignSchemaError, hasStatementSchema, installStatementSchema, proofOf } from './own-schema.ts';
 import { openSession } from './session-connection.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
@@ -36,6 +38,14 @@ const drawnFromSql =
 export async function openStatementDatabase(options: StatementDatabaseOptions): Promise<StatementDatabase> {
   const { socketDir, secret, messageBytesMax, isAfterCrash } = options;
   const own = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
+  let isOver = false;
+  const reserve = new LockReserve({ socketDir }, () => isOver);
+  await reserve.hold();
+
+  /** A client that takes all locks keeps nobody else from going on. */
+  function ask<R extends Row>(sql: string, parameters: readonly unknown[] = []): Promise<readonly R[]> {
+    return reserve.withRoom(async () => (await own.query<R>(sql, [...parameters])).rows);
+  }
 
   /** By number: a database may be made again under its name. */
   const installed = new Set<string>();
@@ -51,11 +61,10 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   }
 
   async function install(database: string | Uint8Array): Promise<void> {
-    const { rows } = await own.query<{ oid: string }>(
+    const [row] = await ask<{ oid: string }>(
       ownSql('SELECT oid::pg_catalog.text FROM pg_catalog.pg_database WHERE datname = $1'),
       [typeof database === 'string' ? database : Buffer.from(database)],
     );
-    const [row] = rows;
     if (row === undefined || installed.has(row.oid)) return;
     await within(database, (client) => installStatementSchema(client, secret));
     installed.add(row.oid);
@@ -73,12 +82,14 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
 
   async function connect(login: StatementLogin): Promise<ConnectResult> {
     if (reservedUsers.includes(login.user)) return refused(`role "${login.user}" is reserved`);
-    const { rows } = await own.query<{ super: boolean }>(
+    const rows = await ask<{ super: boolean }>(
       ownSql('SELECT rolsuper OR rolreplication AS super FROM pg_catalog.pg_roles WHERE rolname = $1'),
       [login.user],
     );
     if (rows[0]?.super === true) return refused(`role "${login.user}" may do more than clients may`);
-    const opened = await openSession(join(socketDir, `.s.PGSQL.${socketPort}`), login, messageBytesMax);
+    const opened = await openUnlessLocked(own, login.database, () =>
+      openSession(join(socketDir, `.s.PGSQL.${socketPort}`), login, messageBytesMax),
+    );
     if (opened.code !== 'connected') return opened;
     try {
       await install(login.database);
@@ -98,10 +109,7 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     });
   return {
     connect,
-    async query(sql, parameters = []): Promise<readonly Row[]> {
-      const result = await own.query<Row>(sql, [...parameters]);
-      return result.rows;
-    },
+    query: ask,
     async isThere() {
       try {
         const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
@@ -162,7 +170,11 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
       return newest;
     },
     sign: (pointer, seqs) => proofOf(secret, pointer, seqs),
-    close: () => own.end(),
+    async close() {
+      isOver = true;
+      await reserve.end();
+      await own.end();
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 import * as errors from '../errors.ts';
 import { changeOrPoll } from '../front/await-service.ts';
 import type { PgwireLimits } from '../limits.ts';
-import { logIn, type LogInResult } from './log-in.ts';
+import { logIn, type LoggedIn } from './log-in.ts';
 import type { Setting } from './login-defaults.ts';
 import type { RestoreStep } from './restore.ts';
 import type { Turns } from './turns.ts';
@@ -31,8 +31,6 @@ export interface FindOptions {
 
 /** It is tried again so much later, or when another serves. */
 const againMs = 100;
-
-type LoggedIn = Extract<LogInResult, { kind: 'in' }>;
 
 export type Found =
   | { readonly kind: 'found'; readonly place: Place; readonly upstream: Duplex; readonly session: LoggedIn }

@@ -30,7 +30,7 @@ import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { isOfCopy, KeptRequests } from './kept-requests.ts';
 import { meaningOf, type Said, saysBackendEnded } from './last-words.ts';
-import type { LogInResult } from './log-in.ts';
+import type { LoggedIn } from './log-in.ts';
 import {
   askDefaults,
   askDefaultsLate,
@@ -39,6 +39,7 @@ import {
   type LoginDefaults,
   type Setting,
 } from './login-defaults.ts';
+import { type ReadQuestion, readQuestion } from './read-question.ts';
 import { askElsewhere, askNewDefaults, failStep, type RestoreStep, restoreSteps } from './restore.ts';
 import { SessionState } from './session-state.ts';
 import type { Continuation, Interrupted } from './settlement.ts';
@@ -446,15 +447,27 @@ export class Following implements UpstreamListener {
     return [told];
   }
 
-  stepsTo({ block, trustsAbsence }: Continuation): readonly RestoreStep[] {
+  stepsTo({ block, trustsAbsence, resends }: Continuation): readonly RestoreStep[] {
     const effects = trustsAbsence ? [askElsewhere] : [];
     const defaults = this.defaults === null ? [] : [askNewDefaults];
-    const steps = [...effects, ...defaults, ...restoreSteps(this.state)];
+    const reads = resends === 'reading' ? (this.readQuestion?.steps ?? []) : [];
+    const steps = [...effects, ...defaults, ...restoreSteps(this.state), ...reads];
     return block === 'none' ? steps : [...steps, failStep];
   }
 
+  /** What is concluded from absence holds in the session that was found: it acts nowhere else, and what is executed again can only have read. */
+  mayTrust({ trustsAbsence, resends }: Continuation, { told, safePlans }: LoggedIn): boolean {
+    if (trustsAbsence && (told !== 'f' || this.state.spokeOfElsewhere)) return false;
+    return resends !== 'reading' || safePlans === this.readQuestion?.plans;
+  }
+
+  private get readQuestion(): ReadQuestion | null {
+    const { requests, state, options } = this;
+    return readQuestion(requests.all ?? [], state.statements, options.limits.frameBytesMax);
+  }
+
   /** What another session is to log in with in the place of this one, whose defaults are not those of the client's login; null: they are. */
-  corrections({ defaults }: Extract<LogInResult, { kind: 'in' }>): readonly Setting[] | null {
+  corrections({ defaults }: LoggedIn): readonly Setting[] | null {
     if (this.defaults === undefined) this.defaults = defaults;
     const differing = differingDefaults(this.defaults, defaults);
     if (differing.length === 0) return null;
@@ -464,7 +477,7 @@ export class Following implements UpstreamListener {
 
   /** Another upstream has the session from now on: what the client hears, and what is sent there. */
   goOn(
-    session: Extract<LogInResult, { kind: 'in' }>,
+    session: LoggedIn,
     how: Continuation,
   ): { readonly client: readonly Buffer[]; readonly upstream: readonly Buffer[] } {
     const { tracker, state } = this;

@@ -224,8 +224,7 @@ export class KeptClient {
       return this.finish(endsFor ?? reason, known ?? outcome);
     }
     const found = await this.find(settlement.how);
-    const trusts = settlement.how.trustsAbsence && found.kind === 'found';
-    if (trusts && (found.session.told !== 'f' || following.spokeOfElsewhere)) {
+    if (found.kind === 'found' && !following.mayTrust(settlement.how, found.session)) {
       found.upstream.destroy();
       await this.moveInDoubt(interrupted, reason);
     } else this.enter(found, settlement.how, { reason, outcome });

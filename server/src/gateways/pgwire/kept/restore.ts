@@ -15,7 +15,7 @@ export interface RestoreStep {
   readonly onError: 'end' | 'forget' | 'expected';
   readonly statement: string;
   /** Its answer is kept. */
-  readonly asks?: 'effects' | 'defaults';
+  readonly asks?: 'effects' | 'defaults' | 'reads';
 }
 
 /**

@@ -45,6 +45,9 @@ export class FakeUpstream {
   private asksEffects = false;
   /** Nor is the one for the defaults of its login. */
   private asksDefaults = false;
+  /** What it says of the plan of a statement that may only have read. */
+  plan = 'Gather';
+  private asksReads = false;
   private portal = '';
   private skips = false;
 
@@ -93,7 +96,9 @@ export class FakeUpstream {
     this.asksEffects = isEffects && type !== 'S';
     const isDefaults = first.endsWith('barista_login_defaults') || (type === 'S' && this.asksDefaults);
     this.asksDefaults = isDefaults && type !== 'S';
-    if (!isEffects && !isDefaults) this.heard.push(`${type} ${first}`.trim());
+    const isReads = first.endsWith('barista_reads') || (type === 'S' && this.asksReads);
+    this.asksReads = isReads && type !== 'S';
+    if (!isEffects && !isDefaults && !isReads) this.heard.push(`${type} ${first}`.trim());
     if (this.hangsAt !== null && this.heard.at(-1)?.includes(this.hangsAt) === true) this.hangs = true;
     if (this.hangs) return;
     if (type === 'Q') this.query(first);
@@ -132,6 +137,8 @@ export class FakeUpstream {
       }
       case 'E': {
         if (this.asksEffects) this.say(dataRow(this.actsElsewhere ? 't' : 'f'));
+        if (this.asksReads && this.portal.startsWith('EXPLAIN'))
+          this.say(dataRow(`[ { "Plan": { "Node Type": "${this.plan}"`));
         if (this.asksDefaults && this.defaults !== null) this.say(dataRow(this.defaults));
         const answer = this.run(this.portal);
         this.skips = answer[0] === 'E'.charCodeAt(0);

@@ -1,0 +1,136 @@
+/**
+ * Asks PostgreSQL whether requests can only have read, before they are executed again though nobody knows what became of them.
+ *
+ * A text that begins with SELECT may call a function that writes, and what it wrote may be committed. PostgreSQL itself judges that when it plans: it plans nothing for parallel workers that calls a function which is not marked
+ * PARALLEL SAFE, changes data or locks rows. With `debug_parallel_query` it puts a Gather above everything that is safe as a whole, and EXPLAIN shows it. Functions of clients are unsafe unless their author says otherwise.
+ * Pure. Invariant: what cannot be judged is not called a read.
+ */
+import { firstColumn, frameOf } from '../../../pgwire/backend-messages.ts';
+import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
+import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
+import * as send from '../../../pgwire/frontend-messages.ts';
+import { front } from '../../../pgwire/message-types.ts';
+import { ownQuestions } from '../../../pgwire/own-questions.ts';
+import { ownSql } from '../../../pgwire/own-sql.ts';
+import type { KnownStatements } from './foreseen-commit.ts';
+import type { RestoreStep } from './restore.ts';
+
+export interface ReadQuestion {
+  readonly steps: readonly RestoreStep[];
+  /** So many plans have to be found safe. */
+  readonly plans: number;
+}
+
+const own = ownQuestions.reads;
+const plansMax = 20;
+const explain = Buffer.from('EXPLAIN (FORMAT JSON) ', 'latin1');
+/** Of PostgreSQL 15 the first name, later the second. A setting of before may forbid workers; a plan that has some already shows no Gather at its top. */
+const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
+  FROM pg_catalog.pg_settings s, (VALUES ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'), ('max_parallel_workers_per_gather', '1'), ('parallel_setup_cost', '1e100')) v (name, setting)
+  WHERE s.name = v.name`);
+const ahead = Buffer.concat([send.runsAs(own, 'BEGIN READ ONLY'), send.runsAs(own, settings)]);
+const behind = Buffer.concat([send.runsAs(own, 'ROLLBACK'), send.sync]);
+const safePlan = /^\[\s*\{\s*"Plan":\s*\{\s*"Node Type": "Gather"/;
+
+/** A statement, as its Parse message has it: the text and the types of its parameters. */
+interface Meant {
+  readonly text: Buffer;
+  readonly types: Buffer;
+}
+
+/** Null: they cannot be judged. `requests`: whole ones. */
+export function readQuestion(
+  requests: readonly Buffer[],
+  statements: KnownStatements,
+  frameBytesMax: number,
+): ReadQuestion | null {
+  const here = new Map<string, Meant | null>();
+  const plans: Buffer[] = [];
+  for (const message of messagesIn(requests, frameBytesMax)) {
+    const type = message[0]!;
+    if (type === front.query)
+      plans.push(explained({ text: textOf(message, headerBytes), types: noTypes }, noValues));
+    else if (type === front.parse) here.set(nameAt(message), meantBy(message));
+    else if (type === front.bind) {
+      const { statement } = send.readBindNames(message, headerBytes, message.length);
+      const meant = here.has(statement) ? here.get(statement) : meantBy(statements.frameOf(statement));
+      const values = valuesOf(message);
+      if (meant === null || meant === undefined || values === null) return null;
+      plans.push(explained(meant, values));
+    }
+    if (plans.length > plansMax) return null;
+  }
+  if (plans.length === 0) return null;
+  const question: RestoreStep = {
+    bytes: Buffer.concat([ahead, ...plans, send.sync]),
+    onError: 'expected',
+    statement: '',
+    asks: 'reads',
+  };
+  return {
+    steps: [question, { bytes: behind, onError: 'expected', statement: '' }],
+    plans: plans.length,
+  };
+}
+
+/** A row of the answer: whether it is a plan that is safe. */
+export function isSafePlan(row: Buffer): boolean {
+  return safePlan.test(firstColumn(row)?.slice(0, planBytesMax) ?? '');
+}
+
+const planBytesMax = 200;
+const noTypes = Buffer.alloc(2);
+/** Formats of parameters, and the parameters. */
+const noValues = Buffer.alloc(4);
+
+function explained({ text, types }: Meant, values: Buffer): Buffer {
+  const name = Buffer.from(`${own}\0`, 'latin1');
+  const parse = frameOf(front.parse, Buffer.concat([name, explain, text, Buffer.alloc(1), types]));
+  const bind = frameOf(front.bind, Buffer.concat([name, name, values, Buffer.alloc(2)]));
+  return Buffer.concat([parse, bind, send.execute(own), send.closePortal(own), send.closeStatement(own)]);
+}
+
+function meantBy(parse: Buffer | undefined): Meant | null {
+  if (parse === undefined) return null;
+  const from = send.stringEnd(parse, headerBytes, parse.length) + 1;
+  const to = send.stringEnd(parse, from, parse.length);
+  return to < parse.length ? { text: parse.subarray(from, to), types: parse.subarray(to + 1) } : null;
+}
+
+/** Of a Bind message, without the formats that its client wants of the results; null: it is cut short. */
+function valuesOf(bind: Buffer): Buffer | null {
+  const portalEnd = send.stringEnd(bind, headerBytes, bind.length);
+  const from = send.stringEnd(bind, portalEnd + 1, bind.length) + 1;
+  let at = from;
+  const room = (bytes: number): boolean => at + bytes <= bind.length;
+  if (!room(2)) return null;
+  at += 2 + 2 * bind.readUInt16BE(at);
+  if (!room(2)) return null;
+  const count = bind.readUInt16BE(at);
+  at += 2;
+  for (let left = count; left > 0; left -= 1) {
+    if (!room(4)) return null;
+    at += 4 + Math.max(0, bind.readInt32BE(at));
+  }
+  return room(0) ? bind.subarray(from, at) : null;
+}
+
+function* messagesIn(requests: readonly Buffer[], frameBytesMax: number): Iterable<Buffer> {
+  const splitter = new FrameSplitter(frameBytesMax);
+  const gatherer = new FrameGatherer(frameBytesMax);
+  for (const bytes of requests) {
+    splitter.feed(bytes);
+    while (splitter.next()) {
+      const message = gatherer.add(splitter, bytes);
+      if (message !== null) yield message;
+    }
+  }
+}
+
+function nameAt(message: Buffer): string {
+  return send.shortName(message, headerBytes, send.stringEnd(message, headerBytes, message.length));
+}
+
+function textOf(message: Buffer, from: number): Buffer {
+  return message.subarray(from, send.stringEnd(message, from, message.length));
+}
