@@ -354,7 +354,10 @@ export const others: Readonly<Record<string, string>> = {
   // At most 16 KiB of it are kept.
   'gateways/pgwire/kept/login-defaults.ts': 'defaultsIn DefaultsAnswer',
   'gateways/pgwire/kept/parsed-statements.ts': 'ParsedStatements',
+  // What is kept of requests has a bound, and each plan is looked at by its beginning.
+  'gateways/pgwire/kept/read-question.ts': 'readQuestion isSafePlan',
   'gateways/pgwire/kept/state-question.ts': 'askState StateAnswer',
+  'gateways/pgwire/kept/turns.ts': 'Turns',
   'gateways/pgwire/kept/upstream-reader.ts': 'AnswersInTurn',
   'gateways/pgwire/login/accept-tunnel.ts': 'acceptTunnel',
   'gateways/pgwire/login/authenticate.ts': 'provePassword',

@@ -57,7 +57,8 @@ function underLock(work: () => void): void {
       break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      if (left === 0) throw new Error(`${LOCK} was not let go of; remove it if no test is running`, { cause: error });
+      if (left === 0)
+        throw new Error(`${LOCK} was not let go of; remove it if no test is running`, { cause: error });
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOCK_WAIT_MS);
     }
   }

@@ -29,6 +29,7 @@ import { exitCodes, type ExitCode } from '../main/errors.ts';
 import { wordsOf } from '../main/failure-words.ts';
 import { buildProgram, type Commands } from './program.ts';
 import { serve, type StartReplica } from '../main/serve.ts';
+import { visible } from './visible.ts';
 
 export interface ReplicaMaker extends Founding {
   readonly start: StartReplica;
@@ -46,7 +47,7 @@ const backUpDemo: BackUp = ({ port, headers, file }, onBytes) =>
 
 /** `argv` as in process.argv. Returns the exit code; throws nothing. */
 export async function runCli(argv: readonly string[], maker: ReplicaMaker): Promise<ExitCode> {
-  const print = (line: string): void => void process.stdout.write(`${line}\n`);
+  const print = (line: string): void => void process.stdout.write(`${visible(line)}\n`);
   let code: ExitCode = exitCodes.ok;
   const commands: Commands = {
     async demo({ dashboard, load, ...options }) {
@@ -148,6 +149,6 @@ function explain(error: unknown): ExitCode {
   // Commander has printed what is wrong, or the help that was asked for.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   const { text, exitCode } = wordsOf(error);
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${visible(text)}\n`);
   return exitCode;
 }

@@ -326,6 +326,14 @@ describe('a comparison', () => {
       1,
       expect.stringMatching(/equal\. Not everything was compared\.\nNot/),
     ]);
+    const hostile = await run({
+      ...result('equal', 'equal'),
+      leftOut: 1,
+      advice: ['Not compared by all: database e\x1b]0;x\x07\nAll are equal. (it lets nobody in).'],
+    });
+    expect(hostile.text.split('\n').at(-1)).toBe(
+      String.raw`Not compared by all: database e\x1b]0;x\x07\x0aAll are equal. (it lets nobody in).`,
+    );
     const silent = await run(result('equal', 'noReport'));
     expect([silent.code, silent.text]).toEqual([1, expect.stringContaining('no report: no answer in time')]);
   });

@@ -2,6 +2,7 @@
 import type { VerifyRequest, VerifyResult } from '../../api/status.ts';
 import { CliError, exitCodes, type ExitCode } from '../../main/errors.ts';
 import type { VerifyArguments } from '../program-admin.ts';
+import { visibleInLine } from '../visible.ts';
 import { type AdminTarget, askAdmin } from './admin-client.ts';
 
 type Replica = VerifyResult['replicas'][number];
@@ -37,10 +38,16 @@ export function verifyText({ slot, replicas, leftOut, advice }: VerifyResult): s
   const isEqual = replicas.every(({ outcome }) => outcome === 'equal');
   const verdict =
     leftOut === 0 ? 'All are equal.' : 'What was compared is equal. Not everything was compared.';
-  return [`Compared as of slot ${slot}:`, ...lines, ...(isEqual ? [verdict] : []), ...advice].join('\n');
+  return [
+    `Compared as of slot ${slot}:`,
+    ...lines,
+    ...(isEqual ? [verdict] : []),
+    ...advice.map(visibleInLine),
+  ].join('\n');
 }
 
-function verdictOf({ outcome, detail }: Replica): string {
+function verdictOf({ outcome, detail: found }: Replica): string {
+  const detail = found.map(visibleInLine);
   if (outcome === 'equal') return 'equal';
   if (outcome === 'noReport') return `no report: ${detail.join('; ') || 'nothing was heard'}`;
   const shown = detail.slice(0, namesMax).join(', ');

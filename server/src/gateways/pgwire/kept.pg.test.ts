@@ -134,6 +134,27 @@ describe('a session that is made anew', () => {
     expect(await rows('SELECT name FROM pg_prepared_statements')).toEqual([]);
   });
 
+  it('is made when a lock that its statements wait for is let go of, and leaves no session that waits', async () => {
+    await client.query({ name: 'two', text: 'SELECT count(*)::int FROM t' });
+    await client.query('PREPARE one AS SELECT count(*)::int FROM t');
+    await pg.superuser.query('BEGIN; LOCK TABLE t');
+    await cut();
+    const asked = rows('EXECUTE one');
+    const waiting = async (): Promise<number> => {
+      const { rows: found } = await pg.superuser.query<{ n: number }>(
+        "SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted AND relation = 't'::regclass",
+      );
+      return found[0]!.n;
+    };
+    const seen = new Set<number>();
+    while (seen.size < 2) seen.add(await waiting());
+    expect(Math.max(...seen)).toBe(1);
+    await pg.superuser.query('COMMIT');
+    expect(await asked).toEqual([0]);
+    expect((await client.query({ name: 'two', text: 'SELECT count(*)::int FROM t' })).rowCount).toBe(1);
+    expect(await rows('SHOW lock_timeout')).toEqual(['0']);
+  });
+
   it('has the statement without a name', async () => {
     await ask(wire, send.parse('', 'SELECT $1::text'), send.sync);
     await cut();

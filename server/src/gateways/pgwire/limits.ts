@@ -117,7 +117,7 @@ export const defaultLimits: PgwireLimits = {
   movesUnansweredMax: 20,
   movesWithinMs: 60_000,
   placesMax: 5,
-  movesMax: 16,
+  movesMax: 32,
   unansweredMax: 256,
   keptBytesMax: MiB,
   preparedBytesMax: MiB,

@@ -26,7 +26,6 @@ export class AnswerReader {
   /** Statements that were prepared, and portals that were bound, by the order of their messages. */
   parsed = 0;
   bound = 0;
-  readonly notifications: Buffer[] = [];
   /** Settings that PostgreSQL has told; kept whatever becomes of the answer. */
   readonly parameters: Buffer[] = [];
   private readonly plan: Pick<RequestPlan, 'expected' | 'insertions'>;
@@ -50,10 +49,6 @@ export class AnswerReader {
   /** True behind ReadyForQuery. `copies`: PostgreSQL waits for data. */
   take(message: Buffer): 'goesOn' | 'copies' | 'ends' {
     const type = message[0]!;
-    if (type === back.notificationResponse) {
-      this.notifications.push(message);
-      return 'goesOn';
-    }
     if (type === back.readyForQuery) {
       this.status = statusOf(message[headerBytes]!);
       this.tell(message);

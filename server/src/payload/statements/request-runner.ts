@@ -17,6 +17,8 @@ export interface RunnerOptions {
   readonly database: Pick<StatementDatabase, 'query'>;
   readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   readonly answerBytesMax: number;
+  /** It is not gathered: one request may bring very many. */
+  readonly onNotified: (session: ClientSession, message: Buffer) => void;
   /** The session that has this process at PostgreSQL. */
   readonly sessionOf: (processId: number) => number | undefined;
 }
@@ -76,8 +78,11 @@ export class RequestRunner {
       const isEnd = message[0] === back.readyForQuery;
       if (message[0] === back.errorResponse && endsSession(readErrorFields(message)))
         this.lastWords = message;
+      if (message[0] === back.notificationResponse) {
+        this.options.onNotified(session, message);
+        return false;
+      }
       if (stage !== 'request') {
-        if (message[0] === back.notificationResponse) reader.take(message);
         if (isEnd && stage === 'behind') return true;
         if (isEnd) stage = 'request';
         return false;

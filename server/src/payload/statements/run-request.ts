@@ -27,7 +27,6 @@ export interface RunRequestOptions {
   readonly timers: Pick<Timers, 'after'>;
   readonly memory: SessionMemory;
   readonly runner: RequestRunner;
-  readonly onNotified: (session: ClientSession, message: Buffer) => void;
   readonly answerBytesMax: number;
   readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
 }
@@ -238,8 +237,7 @@ export class RunRequest {
 
   /** What the session is behind its request. False: it has more than can be kept. */
   private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<boolean> {
-    const { onNotified, runner } = this.options;
-    for (const message of reader.notifications) onNotified(session, message);
+    const { runner } = this.options;
     session.rules = rulesBehind(session.rules, Buffer.concat(reader.parameters));
     for (const [name, meaning] of plan.prepared.slice(0, reader.parsed))
       session.statements.set(name, meaning);

@@ -90,12 +90,12 @@ export class SerialExecutor implements StatementExecutor {
       timers,
       answerBytesMax,
       sessionOf: (processId) => this.sessions.ofProcess(processId),
+      onNotified: (session, message) => this.notified(session, message),
     });
     this.runs = new RunRequest({
       ...options,
       memory: this.memory,
       runner: this.runner,
-      onNotified: (session, message) => this.notified(session, message),
     });
   }
 

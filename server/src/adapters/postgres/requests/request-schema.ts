@@ -151,6 +151,10 @@ BEGIN
   IF told LIKE 'PREPARE TRANSACTION%' THEN
     PERFORM pg_barista.mark_prepared(hashtextextended(session_user || ' ' || request, 7432));
   END IF;
+  IF current_setting('transaction_read_only') = 'on' THEN
+    RAISE EXCEPTION 'a transaction that has written and is READ ONLY cannot be committed under a request_id' USING ERRCODE = '25006',
+      HINT = 'Repeating it fails again. Leave out SET TRANSACTION READ ONLY, or reset barista.request_id before the transaction.';
+  END IF;
   INSERT INTO pg_barista.request (role, id, tag) VALUES (session_user, request, nullif(left(told, ${tagCharsMax}), '')) ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN
     SELECT r.* INTO earlier FROM pg_barista.request r WHERE r.role = session_user AND r.id = request;

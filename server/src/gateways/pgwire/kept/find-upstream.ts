@@ -24,6 +24,8 @@ export interface FindOptions {
   /** Those to log in with once more, because the session has other defaults than its client's had; null: it is as it should be. */
   readonly correct: (session: LoggedIn) => readonly Setting[] | null;
   readonly turns: Turns;
+  /** Of the client: what holds up one role's sessions holds up no other's. */
+  readonly role: string;
   readonly limits: Pick<PgwireLimits, 'keepWaitMs' | 'moveLogInMs' | 'brokenLogInsMax' | 'frameBytesMax'>;
   /** Aborted: the client is gone, or has its last words. */
   readonly signal: AbortSignal;
@@ -38,12 +40,12 @@ export type Found =
 
 /** Never rejects. */
 export async function findUpstream(options: FindOptions): Promise<Found> {
-  const { service, turns, limits, signal } = options;
+  const { service, turns, role, limits, signal } = options;
   const deadline = performance.now() + limits.keepWaitMs;
   let broken = 0;
   while (!signal.aborted && broken < limits.brokenLogInsMax && performance.now() < deadline) {
     if (placeNow(service) !== null) {
-      const endTurn = await turns.take();
+      const endTurn = await turns.take(role);
       // It may have waited for long.
       const place = signal.aborted ? null : placeNow(service);
       const tried = place === null ? null : await tryAt(options, place);

@@ -252,7 +252,8 @@ describe('a client that is idle when its leader goes', () => {
   });
 
   it('does so in its turn: a new leader is not flooded', async () => {
-    const turns = new Turns(5);
+    // Half of them are one role's.
+    const turns = new Turns(10);
     const upstream = (number: number): FakeUpstream => new FakeUpstream({ pid: number, isLate: number > 1 });
     const all = await Promise.all(Array.from({ length: 50 }, () => keptClient({ turns, upstream })));
     fixture = all[0]!;

@@ -253,7 +253,7 @@ export class KeptClient {
   }
 
   private find(how: Continuation): Promise<Found> {
-    const { service, limits, open, turns } = this.options;
+    const { service, startup, limits, open, turns } = this.options;
     const { following, over } = this;
     return findUpstream({
       service,
@@ -262,6 +262,7 @@ export class KeptClient {
       settings: following.loginSettings,
       correct: (session) => following.corrections(session),
       turns,
+      role: sessionPlace(startup).role,
       limits,
       signal: over.signal,
     });

@@ -60,6 +60,8 @@ const notificationsMax = 1_000;
 const madeBefore = '42P05';
 /** There is no place in the lock table, or no memory: somebody may let go of it. */
 const outOfMemory = '53200';
+/** Somebody else holds what a statement needs that is prepared again. */
+const lockNotAvailable = '55P03';
 /** It starts, has no leader, no room, cannot reach the leader. */
 const passing: ReadonlySet<string> = new Set(['57P03', '53300', '08001', '57P01', '57P02', outOfMemory]);
 
@@ -176,7 +178,8 @@ class LogIn {
       return;
     }
     const step = this.options.steps[this.step];
-    if (error.sqlState === outOfMemory) this.again(error, false);
+    if (error.sqlState === outOfMemory || (step !== undefined && error.sqlState === lockNotAvailable))
+      this.again(error, false);
     else if (step?.onError === 'forget') {
       if (error.sqlState !== madeBefore) this.forgotten.push(step.statement);
     } else if (step?.onError !== 'expected') this.fail(error);

@@ -13,7 +13,7 @@ import { front } from '../../../pgwire/message-types.ts';
 import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import type { KnownStatements } from './foreseen-commit.ts';
-import type { RestoreStep } from './restore.ts';
+import { lockLimit, type RestoreStep } from './restore.ts';
 
 export interface ReadQuestion {
   readonly steps: readonly RestoreStep[];
@@ -28,7 +28,11 @@ const explain = Buffer.from('EXPLAIN (FORMAT JSON) ', 'latin1');
 const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
   FROM pg_catalog.pg_settings s, (VALUES ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'), ('max_parallel_workers_per_gather', '1'), ('parallel_setup_cost', '1e100')) v (name, setting)
   WHERE s.name = v.name`);
-const ahead = Buffer.concat([send.runsAs(own, 'BEGIN READ ONLY'), send.runsAs(own, settings)]);
+const ahead = Buffer.concat([
+  send.runsAs(own, 'BEGIN READ ONLY'),
+  send.runsAs(own, settings),
+  send.runsAs(own, lockLimit),
+]);
 const behind = Buffer.concat([send.runsAs(own, 'ROLLBACK'), send.sync]);
 const safePlan = /^\[\s*\{\s*"Plan":\s*\{\s*"Node Type": "Gather"/;
 

@@ -8,6 +8,11 @@ import { failedBlock } from './failed-block.ts';
 import { askDefaults } from './login-defaults.ts';
 import type { SessionState } from './session-state.ts';
 
+/** So long a step waits for a lock of others, which may be a prepared transaction's, and stay for ever: its backend would stay, too. Then the session is made later. */
+const lockMs = 500;
+/** In the transaction of what follows, whatever the client has set. */
+export const lockLimit = `SELECT pg_catalog.set_config('lock_timeout', '${lockMs}', true)`;
+
 /** Is answered with one ReadyForQuery. */
 export interface RestoreStep {
   readonly bytes: Buffer;
@@ -41,16 +46,18 @@ export function restoreSteps(state: Pick<SessionState, 'snapshot' | 'statements'
   return steps;
 }
 
+const limitsLocks = send.runsAs('barista_lock_limit', lockLimit);
+
 function statementSteps({
   snapshot,
   statements,
 }: Pick<SessionState, 'snapshot' | 'statements'>): RestoreStep[] {
   const made = snapshot.prepares.map(
-    (text): RestoreStep => ({ bytes: query(text), onError: 'expected', statement: '' }),
+    (text): RestoreStep => ({ bytes: query(`${lockLimit}; ${text}`), onError: 'expected', statement: '' }),
   );
   const parsed = statements.all.map(
     ([statement, frame]): RestoreStep => ({
-      bytes: Buffer.concat([frame, send.sync]),
+      bytes: Buffer.concat([limitsLocks, frame, send.sync]),
       onError: 'forget',
       statement,
     }),

@@ -27,6 +27,14 @@ export function requestTooLong(bytesMax: number): GatewayError {
   };
 }
 
+export function tooManyNotifications(bytesMax: number): GatewayError {
+  return {
+    sqlState: '53200',
+    message: `terminating connection: more than ${bytesMax} bytes of notifications wait for it`,
+    hint: 'Send fewer or shorter notifications in one request, and read them.',
+  };
+}
+
 /** It was not ordered, and never will be. */
 export function notOrdered(reason: string): GatewayError {
   return {

@@ -54,7 +54,10 @@ function serve(
     findLogin: () => Promise.reject(new Error('nobody asks')),
     reservedUsers: [],
     hasLevels: false,
-    open: () => Promise.resolve({ ...open, session: id } as OpenAnswer),
+    open: (_opening, onNotified) => {
+      notify = onNotified;
+      return Promise.resolve({ ...open, session: id } as OpenAnswer);
+    },
     request: async (_session, seq, bytes) => {
       asked.push({ seq, bytes });
       return answer({ seq, bytes });
@@ -63,6 +66,7 @@ function serve(
     close: (session) => closed.push(session),
   };
   const keys: Buffer[] = [];
+  let notify: (message: Buffer) => void = () => undefined;
   const session = new StatementSession({
     client: near,
     opening: { user: 'u', database: 'd', parameters: [] },
@@ -73,7 +77,16 @@ function serve(
     onKey: (key) => keys.push(key),
     onWords: () => undefined,
   });
-  return { client: far, asked, closed, said: () => Buffer.concat(said), ended, session, keys };
+  return {
+    client: far,
+    asked,
+    closed,
+    said: () => Buffer.concat(said),
+    ended,
+    session,
+    keys,
+    notify: (message: Buffer) => notify(message),
+  };
 }
 
 function types(bytes: Buffer): string {
@@ -112,6 +125,28 @@ describe('a client whose statements travel', () => {
     expect(types(said())).toBe('RSKZCZCZCZ');
     expect(asked).toHaveLength(3);
     expect(closed).toEqual([id]);
+  });
+
+  it.each([
+    ['behind an answer that is under way', true],
+    ['unread', false],
+  ])('for whom too many notifications wait is let go: %s', async (_, isBusy) => {
+    const { client, asked, said, closed, ended, notify } = serve(() =>
+      isBusy ? new Promise<RequestAnswer>(() => undefined) : done,
+    );
+    await until(() => types(said()) === 'RSKZ');
+    if (isBusy) client.write(query('SELECT 1'));
+    else client.pause();
+    await until(() => asked.length === (isBusy ? 1 : 0));
+    const message = frameOf(back.notificationResponse, Buffer.alloc(8_000));
+    const enough = 1_000;
+    for (let told = 0; told < enough; told += 1) notify(message);
+    expect(closed).toEqual([]);
+    for (let told = enough; told < 3_000; told += 1) notify(message);
+    expect(closed).toEqual([id]);
+    client.resume();
+    await ended;
+    expect(said().toString('latin1')).toContain('C53200');
   });
 
   it('has one request under way', async () => {

@@ -25,7 +25,7 @@ import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import * as told from '../errors.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
 import { endOfAnswer } from './answer-ends.ts';
-import { notOrdered, orderUnknown } from './errors.ts';
+import { notOrdered, orderUnknown, tooManyNotifications } from './errors.ts';
 import { type Cut, type CutterBounds, RequestCutter } from './request-cutter.ts';
 
 export interface StatementSessionOptions {
@@ -43,6 +43,8 @@ export interface StatementSessionOptions {
 
 /** What PostgreSQL gives a client: four bytes of a process id, and as many of a secret. */
 const keyBytes = 8;
+/** Notifications that wait: behind the answer that is under way, or for a client that does not read. */
+const noticeBytesMax = 16 * 1024 * 1024;
 
 export class StatementSession {
   private readonly options: StatementSessionOptions;
@@ -57,6 +59,8 @@ export class StatementSession {
   private askedForData = 0;
   private busy = true;
   private notices: Buffer[] = [];
+  /** Of those that wait. */
+  private noticeBytes = 0;
   private clientEnded = false;
   private over = false;
 
@@ -77,8 +81,14 @@ export class StatementSession {
 
   /** Behind the answer that is under way, if there is one. */
   private notify(message: Buffer): void {
-    if (this.busy) this.notices.push(message);
-    else void this.write([message]);
+    this.noticeBytes += message.length;
+    if (Math.max(this.noticeBytes, this.client.writableLength) > noticeBytesMax)
+      this.end(tooManyNotifications(noticeBytesMax));
+    else if (this.busy) this.notices.push(message);
+    else {
+      this.noticeBytes = 0;
+      void this.write([message]);
+    }
   }
 
   /** Last words, for a reason that lies here. */
@@ -139,6 +149,7 @@ export class StatementSession {
     this.busy = false;
     const { notices } = this;
     this.notices = [];
+    this.noticeBytes = 0;
     if (notices.length > 0) void this.write(notices);
     if (this.over) return;
     if (this.clientEnded) this.leave();

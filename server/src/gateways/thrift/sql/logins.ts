@@ -3,6 +3,7 @@
  *
  * Responsible for: what may be asked for at all, passwords in the clear, a few log-ins at a time.
  */
+import { sourceOf } from '../../by-source.ts';
 import type { Socket } from 'node:net';
 import { Turns } from '../../pgwire/kept/turns.ts';
 import type { ClientLink } from '../../pgwire/login/client-link.ts';
@@ -49,7 +50,7 @@ export class Logins {
     const { loginsMax, loginsWaitingMax } = this.options.limits;
     if (this.waiting >= loginsMax + loginsWaitingMax) throw errors.tooManyLogins();
     this.waiting += 1;
-    const done = await this.turns.take();
+    const done = await this.turns.take(sourceOf(link.address));
     try {
       return { wire: await this.prove({ user, password, database }, link), user, database };
     } finally {
