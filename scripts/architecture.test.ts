@@ -36,7 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/src/ports': [core, api, wal, 'node:stream'],
   'server/src/payload': [core, wal, pgwire, ports, api, 'npm:pino'],
   'server/src/shapes': ['npm:zod'],
-  'server/src/config': [core, shapes, 'npm:', 'node:'],
+  'server/src/config': [core, shapes, 'server/src/adapters/file-system.ts', 'npm:', 'node:'],
   'server/src/replica': [
     core,
     ...otherCores,
@@ -51,7 +51,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'node:',
   ],
   'server/src/adapters': [core, wal, pgwire, payload, ports, api, 'npm:', 'node:'],
-  'server/src/gateways': [core, pgwire, ports, api, shapes, 'npm:', 'node:'],
+  'server/src/gateways': [
+    core,
+    pgwire,
+    ports,
+    api,
+    shapes,
+    'server/src/adapters/file-system.ts',
+    'npm:',
+    'node:',
+  ],
   'server/src/main': ['server/src', 'npm:pino', 'node:'],
   'server/src/demo': ['server/src', 'npm:', 'node:'],
   'server/src/cli': ['server/src', 'npm:commander', 'node:'],
@@ -259,6 +268,30 @@ function findCircle(files: readonly string[]): string[] | null {
 }
 
 describe('imports', () => {
+  it('the server reads files by what waits for no pipe or device', () => {
+    // Of the kernel, or of the package itself.
+    const others = new Set(
+      [
+        'adapters/file-system.ts',
+        'adapters/mount-point.ts',
+        'adapters/postgres/binaries.ts',
+        'adapters/postgres/account-files.ts',
+        'adapters/postgres/process-identity.ts',
+        'adapters/postgres/work-mark.ts',
+        'adapters/segment-log/directory-lock.ts',
+        'cli/doctor/collect-places.ts',
+        'cli/run-cli.ts',
+        'demo/wipe.ts',
+        'main/build-info.ts',
+      ].map((name) => `server/src/${name}`),
+    );
+    const reading = /import\s*\{[^}]*\breadFile(?:Sync)?\b[^}]*\}\s*from\s*'node:fs(?:\/promises)?'/;
+    const found = sources('server/src').filter(
+      (file) => !others.has(file) && reading.test(readFileSync(join(root, file), 'utf8')),
+    );
+    expect(found).toEqual([]);
+  });
+
   it.each(Object.entries(allowed))('%s takes only what it may', (folder, may) => {
     const files = sources(folder);
     expect(files.length).toBeGreaterThan(0);

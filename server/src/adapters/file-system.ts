@@ -1,5 +1,5 @@
 /** What is asked of the file system in many places, and Node.js has no call for. */
-import { constants, type Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { access, type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -10,6 +10,64 @@ export async function syncPath(path: string): Promise<void> {
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** A pipe or a device in the place of a file would be waited for without end. */
+export function notRegular(path: string, isDirectory = false): Error {
+  if (isDirectory)
+    return Object.assign(new Error(`EISDIR: illegal operation on a directory, open '${path}'`), {
+      code: 'EISDIR',
+      path,
+    });
+  return Object.assign(new Error(`ENOTDIR: not a file, open '${path}'`), { code: 'ENOTDIR', path });
+}
+
+/** Opens a file, and nothing else. @throws the errors of node:fs; ENOTDIR: it is no file */
+export async function openFile(path: string, flags: number, mode = 0o600): Promise<FileHandle> {
+  const handle = await open(path, flags | constants.O_NONBLOCK, mode);
+  try {
+    const found = await handle.stat();
+    if (!found.isFile()) throw notRegular(path, found.isDirectory());
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** The whole of a file. @throws as `openFile` */
+export async function readFile(path: string): Promise<Buffer>;
+export async function readFile(path: string, encoding: 'utf8'): Promise<string>;
+export async function readFile(path: string, encoding?: 'utf8'): Promise<Buffer | string> {
+  const handle = await openFile(path, constants.O_RDONLY);
+  try {
+    return encoding === undefined ? await handle.readFile() : await handle.readFile(encoding);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Of a configuration, a secret or a token. */
+const smallBytesMax = 1024 * 1024;
+
+/** The text of a small file. @throws the errors of node:fs; ENOTDIR: it is no file; EFBIG: it is longer than 1 MiB */
+export function readSmallFile(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile()) throw notRegular(path, found.isDirectory());
+    if (found.size > smallBytesMax)
+      throw Object.assign(new Error(`EFBIG: longer than ${smallBytesMax} bytes, read '${path}'`), {
+        code: 'EFBIG',
+      });
+    const bytes = Buffer.alloc(found.size);
+    let at = 0;
+    for (let read = -1; read !== 0 && at < bytes.length; at += read)
+      read = readSync(file, bytes, at, bytes.length - at, at);
+    return bytes.toString('utf8', 0, at);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -1,8 +1,7 @@
 /** What a replica has given up, in a file that outlives its database (held-runs.ts): DATA-DIR/held-runs.json. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunRecord } from '../payload/statements/held-runs.ts';
-import { exists, writeDurably } from './file-system.ts';
+import { exists, writeDurably, readFile } from './file-system.ts';
 
 export interface HeldRunsFile {
   readonly record: RunRecord;

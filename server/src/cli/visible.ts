@@ -1,18 +1,21 @@
 /** Names of a client's choosing, and whatever else of the group is printed: a terminal must not take a part of it for a command. */
 
-/** All but a line's end and a tab. */
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const newline = 10;
+const tab = 9;
 
-/** Control characters as `\\x1b`. */
+/** Control characters as `\\x1b`, but for the end of a line and a tab. */
 export function visible(text: string): string {
-  return text.replaceAll(controls, asCode);
+  return escape(text, (code) => code !== newline && code !== tab);
 }
 
 /** The end of a line, too. */
 export function visibleInLine(text: string): string {
-  return visible(text).replaceAll(/[\n\t]/g, asCode);
+  return escape(text, () => true);
 }
 
-function asCode(character: string): string {
-  return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+function escape(text: string, which: (code: number) => boolean): string {
+  return text.replaceAll(/\p{Cc}/gu, (character) => {
+    const code = character.codePointAt(0)!;
+    return which(code) ? `\\x${code.toString(16).padStart(2, '0')}` : character;
+  });
 }

@@ -265,7 +265,15 @@ const postgres = z.strictObject({
   /** Directory of an installed PostgreSQL's binaries; the embedded one if absent. */
   pgBin: z.string().min(1).optional(),
   /** Extra settings for postgresql.conf; those that safety rests on cannot be set. */
-  settings: z.record(settingName, z.string().max(1000)).default({}),
+  settings: z
+    .record(
+      settingName,
+      z
+        .string()
+        .max(1000)
+        .refine((text) => !/[\n\r\0]/.test(text), { error: 'must be one line' }),
+    )
+    .default({}),
 });
 
 const trace = z.strictObject({

@@ -3,7 +3,7 @@
  *
  * Responsible for: reading the file and the secret. What is right is check-config.ts.
  */
-import { readFileSync } from 'node:fs';
+import { readSmallFile } from '../adapters/file-system.ts';
 import { dirname, resolve } from 'node:path';
 import { type Document, LineCounter, parseDocument } from 'yaml';
 import { checkConfig } from './check-config.ts';
@@ -30,7 +30,7 @@ export function parseReplicaConfig(
 function readSecret(file: string, source: string): string {
   let secret: string;
   try {
-    secret = readFileSync(file, 'utf8').trim();
+    secret = readSmallFile(file).trim();
   } catch (cause) {
     throw new ConfigError(`${source} is not valid:\n  clusterSecretFile: cannot read ${file}`, { cause });
   }
@@ -46,7 +46,7 @@ function readSecret(file: string, source: string): string {
 export function loadReplicaConfig(file: string): ReplicaConfig {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readSmallFile(file);
   } catch (cause) {
     throw new ConfigError(`cannot read ${file}: ${(cause as Error).message}`, { cause });
   }

@@ -5,7 +5,7 @@
  * Invariants: one question at a time to a replica, whose answer all have who asked meanwhile; whoever looks writes nothing, by PostgreSQL's own word; only clients' sessions are ended, never the replica's own;
  * pg_stat_statements is set up when that is asked for, once at a time for the whole group; passwords in statements are told to nobody.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile } from '../adapters/file-system.ts';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { makeExtension } from '../adapters/postgres/own-extension.ts';

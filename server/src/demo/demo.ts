@@ -5,8 +5,8 @@
  * Invariants: nothing is started before the data directory is ours and every port is free; whatever fails or ends, `stop` runs once and
  * leaves no process; progress goes to `say`, one line at a time.
  */
+import { readFile } from '../adapters/file-system.ts';
 import { createHmac } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { identify } from '../adapters/postgres/process-identity.ts';

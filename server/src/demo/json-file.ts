@@ -1,6 +1,5 @@
 /** Files of the demo's directory. They are there as a whole or not at all, whatever ends the demo or its machine while they are written. */
-import { readFile } from 'node:fs/promises';
-import { writeDurably } from '../adapters/file-system.ts';
+import { writeDurably, readFile } from '../adapters/file-system.ts';
 
 /** Null: there is none; undefined: it is no JSON. */
 export async function readJson(file: string): Promise<unknown> {

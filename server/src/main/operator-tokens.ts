@@ -3,7 +3,7 @@
  *
  * Responsible for: reading the file, again and again, so that another token counts without a restart. Invariant: a file that cannot be read, or holds too little, gives no token.
  */
-import { readFileSync } from 'node:fs';
+import { readSmallFile } from '../adapters/file-system.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { adminToken } from './admin-token.ts';
 import { CliError, exitCodes } from './errors.ts';
@@ -38,7 +38,7 @@ export function operatorTokens(
 function readToken(file: string): Read {
   let token: string;
   try {
-    token = readFileSync(file, 'utf8').trim();
+    token = readSmallFile(file).trim();
   } catch (error) {
     return {
       problem: `cannot read ${file} (${(error as NodeJS.ErrnoException).code ?? (error as Error).message})`,

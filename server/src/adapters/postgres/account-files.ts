@@ -95,22 +95,18 @@ function renamed(error: unknown, path: string): unknown {
   return error;
 }
 
-function notRegular(path: string): Error {
-  return Object.assign(new Error(`ENOTDIR: not a file, open '${path}'`), { code: 'ENOTDIR', path });
-}
-
 export async function open(
   path: string,
   flags: keyof typeof flagsOf | number,
   mode = 0o600,
 ): Promise<FileHandle> {
   return at(path, async (name, account) => {
-    if (account === null) return fs.open(name, flags, mode);
     const wanted = typeof flags === 'number' ? flags : flagsOf[flags];
+    if (account === null) return plain.openFile(name, wanted, mode);
     const handle = await fs.open(name, wanted | O_NOFOLLOW | O_NONBLOCK, mode);
     try {
       const found = await handle.stat();
-      if (!found.isFile()) throw notRegular(path);
+      if (!found.isFile()) throw plain.notRegular(path);
       if ((wanted & O_CREAT) !== 0 && found.uid !== account.uid && found.nlink === 1)
         await handle.chown(account.uid, account.gid);
     } catch (error) {
@@ -255,7 +251,7 @@ export async function copyFile(from: string, to: string, mode: number): Promise<
     if (account === null) return fs.copyFile(name, to, mode);
     const handle = await fs.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
-      if (!(await handle.stat()).isFile()) throw notRegular(from);
+      if (!(await handle.stat()).isFile()) throw plain.notRegular(from);
       await fs.copyFile(`/proc/self/fd/${handle.fd}`, to, mode);
     } finally {
       await handle.close();

@@ -6,7 +6,7 @@
  *
  * Invariant: a directory without the name of this very cluster is never used: data of another group, such as one that was restored from a backup since, would be taken for the group's own.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type {
   DatabaseDirectory,
@@ -16,7 +16,7 @@ import type {
 } from '../../ports/database-directory.ts';
 import type { Lsn, Timeline } from '../../wal/lsn.ts';
 import { positionNone, type WalPosition } from '../../wal/position.ts';
-import { makeDirectories, syncPath, writeDurably } from '../file-system.ts';
+import { makeDirectories, syncPath, writeDurably, readFile } from '../file-system.ts';
 import { isMountPoint } from '../mount-point.ts';
 import type { PgBinaries } from './binaries.ts';
 import { initializeData } from './data-directory.ts';

@@ -4,11 +4,10 @@
  * Responsible for: the file's shape, reading it and replacing it in one step. Decides nothing.
  * Invariants: what is written is on disk when `write` resolves; a file that cannot be read is told as such, and never taken for another state.
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { DirectoryState } from '../../ports/database-directory.ts';
-import { writeDurably } from '../file-system.ts';
+import { writeDurably, readFile } from '../file-system.ts';
 
 export type { DirectoryState } from '../../ports/database-directory.ts';
 

@@ -2,7 +2,8 @@
  * PostgreSQL's messages, kept in a file of bounded size: once it is full it becomes `<name>.1` and a new one begins.
  * Keeps the last lines in memory, for error messages. A log that cannot be written is dropped, never waited for.
  */
-import { closeSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { notRegular } from '../file-system.ts';
 
 export interface LogFile {
   write(chunk: Buffer): void;
@@ -15,6 +16,7 @@ export interface LogFile {
   close(): void;
 }
 
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 const tailBytesMax = 4_096;
 
 /** Twice `bytesMax` at most stay on disk. */
@@ -25,8 +27,10 @@ export function openLogFile(path: string, bytesMax: number): LogFile {
   const listeners = new Set<(text: string) => void>();
 
   function open(): void {
-    file = openSync(path, 'a', 0o600);
-    bytes = statSync(path).size;
+    file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+    const found = fstatSync(file);
+    if (!found.isFile()) throw notRegular(path);
+    bytes = found.size;
   }
 
   function close(): void {

@@ -1,9 +1,9 @@
 /** The file system of the machine, as the segment log uses it (segment-directory.ts). */
 import { constants, write } from 'node:fs';
-import { open, readdir, rename, unlink } from 'node:fs/promises';
+import { readdir, rename, unlink } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { makeDirectories, syncPath } from '../file-system.ts';
+import { makeDirectories, openFile, syncPath } from '../file-system.ts';
 import type { SegmentDirectory, SegmentFile } from './segment-directory.ts';
 
 // macOS keeps O_DSYNC data in the drive's cache; there only fdatasync, which Node turns into F_FULLFSYNC, is enough.
@@ -23,13 +23,13 @@ export async function makeDirectory(path: string): Promise<void> {
 
 /** The real file system. The directory is there already. */
 export async function nodeSegmentDirectory(path: string): Promise<SegmentDirectory> {
-  const openFile = async (name: string, flags: number): Promise<SegmentFile> =>
-    nodeSegmentFile(await open(join(path, name), flags | (constants.O_DSYNC ?? 0), 0o600));
+  const openSegment = async (name: string, flags: number): Promise<SegmentFile> =>
+    nodeSegmentFile(await openFile(join(path, name), flags | (constants.O_DSYNC ?? 0)));
   return {
     path,
     list: () => readdir(path),
-    create: (name) => openFile(name, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC),
-    open: (name) => openFile(name, constants.O_RDWR),
+    create: (name) => openSegment(name, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC),
+    open: (name) => openSegment(name, constants.O_RDWR),
     rename: (from, to) => rename(join(path, from), join(path, to)),
     remove: (name) => unlink(join(path, name)),
     sync: () => syncPath(path),

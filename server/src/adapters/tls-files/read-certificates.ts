@@ -4,8 +4,8 @@
  * Responsible for: what is wrong with them, in words that name the file. Keeps nothing, and opens no connection.
  * Invariant: what is returned can be used: the key is the certificate's, and where both sides are of one authority, the certificate is of it.
  */
+import { readFile } from '../file-system.ts';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 
 export interface CertificatePaths {
   /** Of this side, and behind it those between it and the authority, if there are any. */

@@ -5,8 +5,8 @@
  * the configuration is known to be reachable. Invariants: the token leaves only for the host and port of the replica's own configuration, for a URL that was given with it, or for a demo on this machine; never without TLS to another machine by a URL, and over TLS only to who shows the
  * certificate of the configuration, or one of an authority that is believed.
  */
+import { readSmallFile } from '../../adapters/file-system.ts';
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { AdminRefusal, ClusterStatus, MembershipStatus, ReplicaStatus } from '../../api/status.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
@@ -100,7 +100,7 @@ function trustIn(certificate: string): TlsTrust {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file, 'utf8');
+    return readSmallFile(file);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     throw new CliError(`Cannot read ${file} (${code ?? message}).`, exitCodes.usage, { cause });

@@ -5,9 +5,9 @@
  * Invariants: a file is there whole or not at all; keys are for their owner's eyes only; the authority that is there is used, and never made again.
  */
 import { X509Certificate } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { exists, makeDirectories } from '../../adapters/file-system.ts';
+import { exists, makeDirectories, readFile } from '../../adapters/file-system.ts';
 import type { Made } from '../../adapters/tls-files/make-certificates.ts';
 import { loadReplicaConfig, type ReplicaConfig } from '../../config/replica-config.ts';
 import { CliError, exitCodes } from '../../main/errors.ts';

@@ -3,8 +3,9 @@
  *
  * Changes nothing, but for a file of some pages that it writes in dataDir and removes. Invariant: never rejects, whatever is missing, hangs or may not be read; nothing takes longer than some seconds.
  */
+import { readFile } from '../../adapters/file-system.ts';
 import { execFile } from 'node:child_process';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';

@@ -9,7 +9,7 @@ import type { OperationResult, TextSettings } from './executor.ts';
 import type { GivenSettings } from './login-settings.ts';
 import type { RequestOperation, SessionId } from './operation.ts';
 import type { StatementMeaning } from './request-plan.ts';
-import { type SessionState, stateAtFirst } from './session-state.ts';
+import { type KeptStatements, noStatements, type SessionState, stateAtFirst } from './session-state.ts';
 
 export interface ClientSession {
   readonly id: SessionId;
@@ -33,6 +33,8 @@ export interface ClientSession {
   portals: Map<string, StatementMeaning>;
   /** What another backend needs to be like this one. */
   state: SessionState;
+  /** Prepared statements of it that could not be made again: what they are about is gone, and may come back. */
+  unmade: KeptStatements;
   /** It may have changed since. */
   stateIsOld: boolean;
   /** Of statements that it keeps prepared; while the state is old, at most. */
@@ -66,6 +68,7 @@ export function freshSession(
     statements: new Map(),
     portals: new Map(),
     state: stateAtFirst,
+    unmade: noStatements,
     stateIsOld: false,
     preparedBytes: 0,
     mayUnwelcome: false,

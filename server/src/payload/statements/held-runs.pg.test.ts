@@ -130,6 +130,20 @@ it('fails, outside of a block and within, and what is behind it is executed', as
       '!57014 I',
       '(2) SELECT 1 I',
     ]);
+    // A clock ends a session before it can be turned off.
+    const timed = log.length;
+    log.push(
+      ask('a', 'CREATE DATABASE timed'),
+      ask('a', "ALTER DATABASE timed SET transaction_timeout = '1ms'"),
+    );
+    log.push({ ...openOf('b'), database: 'timed' }, ask('a', 'SELECT a FROM t'));
+    for (let time = 0; time < 2; time += 1) {
+      await expect(upTo(timed + 3)).rejects.toThrow('session');
+      await executor.stop();
+      executor = await comesBack(begin);
+    }
+    await upTo(timed + 4);
+    expect([3, 4].map((at) => said(timed + at))).toEqual(['!57014', '(2) SELECT 1 I']);
   } finally {
     heldRuns.stop();
     await executor.stop().catch(() => undefined);

@@ -7,7 +7,7 @@ import type { OperationResult } from './executor.ts';
 import type { RequestRunner } from './request-runner.ts';
 import type { RememberedSession } from './session-memory.ts';
 import { givenTo, loginAsBefore } from './login-settings.ts';
-import { preparedBytesOf, restoreSteps } from './session-state.ts';
+import { preparedBytesOf, restoreSteps, withStatements } from './session-state.ts';
 import { statementsOf } from './text-statements.ts';
 
 /** Null: one of them cannot be what it was. */
@@ -54,16 +54,19 @@ async function reopen(
     preparedBytes: preparedBytesOf(state),
   };
   await stopClocks(session);
-  for (const step of restoreSteps(state)) {
+  const { ahead, statements, behind } = restoreSteps(state);
+  const takes = async (step: Buffer): Promise<boolean> => {
     const messages = await runner.ask(session, step);
-    if (messages.some(([type]) => type === back.errorResponse)) {
-      await connection.close();
-      return null;
-    }
+    if (messages.some(([type]) => type === back.errorResponse)) return false;
     const told = Buffer.concat(messages);
     session.rules = rulesBehind(session.rules, told);
     session.settings = settingsBehind(session.settings, told);
-  }
+    return true;
+  };
+  for (const step of ahead) if (!(await takes(step))) return closeAgain(connection);
+  for (const { step, kept } of statements)
+    if (!(await takes(step))) session.unmade = withStatements(session.unmade, kept);
+  for (const step of behind) if (!(await takes(step))) return closeAgain(connection);
   for (const { name, text } of state.parsed) {
     const [statement] = statementsOf(Buffer.from(text, 'latin1'), session.rules);
     if (statement !== undefined) session.statements.set(name, statement);
@@ -73,6 +76,11 @@ async function reopen(
     session.status = 'E';
   }
   return session;
+}
+
+async function closeAgain(connection: ClientSession['connection']): Promise<null> {
+  await connection.close();
+  return null;
 }
 
 function keptResult({ answer, status }: NonNullable<RememberedSession['last']>): OperationResult {

@@ -121,6 +121,24 @@ it('end when their role may not log in any more, and not before that is committe
   expect([...machine.executor.openSessions()]).toEqual([sessionOf('a')]);
 });
 
+it('have prepared statements of what was dropped, as soon as it is there again', async () => {
+  await open('a');
+  await open('b');
+  await sql('b', 'CREATE TABLE gone (a int)');
+  await sql('a', 'PREPARE p AS INSERT INTO gone VALUES (1)');
+  await send('a', Buffer.concat([parse('q', 'SELECT count(*) FROM gone'), sync]));
+  const count = Buffer.concat([bind({ portal: '', statement: 'q' }), run(''), sync]);
+  await sql('b', 'DROP TABLE gone');
+  await restart();
+  expect(await sql('a', 'EXECUTE p')).toBe('!26000 I');
+  await restart();
+  await sql('b', 'CREATE TABLE gone (a int)');
+  expect(await sql('a', 'EXECUTE p')).toBe('INSERT 0 1 I');
+  expect(await send('a', count)).toBe('(1) SELECT 1 I');
+  await restart();
+  expect(await sql('a', 'EXECUTE p')).toBe('INSERT 0 1 I');
+});
+
 it('have no statements that they have closed, and keep so many bytes of them prepared', async () => {
   await open('a');
   await send('a', Buffer.concat([parse('p', 'SELECT 1'), sync]));

@@ -17,7 +17,16 @@ import type { RequestOperation } from './operation.ts';
 import type { Advance, RequestPlan } from './request-plan.ts';
 import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
-import { askState, customNamesIn, preparedBytesOf, readState } from './session-state.ts';
+import {
+  askState,
+  customNamesIn,
+  noStatements,
+  preparedBytesOf,
+  readState,
+  statementSteps,
+  withStatements,
+} from './session-state.ts';
+import { back } from '../../pgwire/message-types.ts';
 import { fieldOf, syntaxErrorOf } from './syntax-error.ts';
 import { closedAnswer, endedAnswer, failure } from './told-results.ts';
 import { unwelcoming } from './welcome-sessions.ts';
@@ -121,6 +130,7 @@ export class RunRequest {
   ): Promise<RequestOutcome> {
     const { memory, runner, ahead } = this.options;
     const column = `barista_${this.slot}`;
+    await this.makeAgain(session);
     const { status, rules, statements, portals } = session;
     const advance: Advance = {
       column,
@@ -175,6 +185,18 @@ export class RunRequest {
       await memory.endAlone(this.slot, this.nextStep(), open);
     }
     return { code: 'done', result: isFollowed ? result : closedAnswer(keepsTooMuch) };
+  }
+
+  /** What its statements are about may be there again, and then PostgreSQL would execute them where the session was never opened again. */
+  private async makeAgain(session: ClientSession): Promise<void> {
+    const { unmade } = session;
+    if (unmade === noStatements || session.status !== 'I') return;
+    session.unmade = noStatements;
+    for (const { step, kept } of statementSteps(unmade)) {
+      const answer = await this.options.runner.ask(session, step);
+      if (answer.some(([type]) => type === back.errorResponse))
+        session.unmade = withStatements(session.unmade, kept);
+    }
   }
 
   private call(column: string, { open, seqs, isSerializable }: Advanced): string {
@@ -248,7 +270,7 @@ export class RunRequest {
     if (session.status !== 'I' || !session.stateIsOld) return true;
     const answer = await runner.ask(session, askState(session.customNames), stateBytesMax);
     if (answer === null) return false;
-    session.state = readState(answer);
+    session.state = withStatements(readState(answer), session.unmade);
     session.preparedBytes = preparedBytesOf(session.state);
     if (session.statements.size > statementsMax) forgetClosed(session);
     session.stateIsOld = false;

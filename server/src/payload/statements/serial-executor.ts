@@ -205,7 +205,7 @@ export class SerialExecutor implements StatementExecutor {
     const { listener } = this.options;
     switch (operation.kind) {
       case 'open':
-        listener.finished(slot, operation, await this.open(slot, operation), slot);
+        listener.finished(slot, operation, await this.openUnlessGivenUp(slot, operation), slot);
         return;
       case 'request':
         return this.request(slot, operation);
@@ -250,6 +250,13 @@ export class SerialExecutor implements StatementExecutor {
       default:
         operation satisfies never;
     }
+  }
+
+  private async openUnlessGivenUp(slot: Slot, operation: OpenOperation): Promise<OperationResult> {
+    const run = { slot, turn: this.turn, session: operation.session, seq: 0 };
+    this.turn += 1;
+    if ((await this.heldRuns?.ahead(run, this.stopped.signal)) === 'fails') return closedAnswer(lastsTooLong);
+    return this.within(run, this.open(slot, operation));
   }
 
   private async open(slot: Slot, operation: OpenOperation): Promise<OperationResult> {

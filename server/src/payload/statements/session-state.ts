@@ -85,25 +85,53 @@ export function preparedBytesOf({ prepares, parsed }: SessionState): number {
   return [...prepares, ...parsed.map(({ text }) => text)].reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Each is answered with one ReadyForQuery, and must not fail. */
-export function restoreSteps(state: SessionState): readonly Buffer[] {
+export type KeptStatements = Pick<SessionState, 'prepares' | 'parsed'>;
+
+export const noStatements: KeptStatements = { prepares: [], parsed: [] };
+
+export interface Restoring {
+  /** Each is answered with one ReadyForQuery, and must not fail. */
+  readonly ahead: readonly Buffer[];
+  /** These may: what they are about may be gone. */
+  readonly statements: readonly { readonly step: Buffer; readonly kept: KeptStatements }[];
+  readonly behind: readonly Buffer[];
+}
+
+export function restoreSteps(state: SessionState): Restoring {
   const encoding = state.settings.filter(([name]) => name === 'client_encoding');
   const others = state.settings.filter(([name]) => name !== 'client_encoding');
-  const parsed = state.parsed.map(({ name, text, types }) => {
-    const head = Buffer.from(`${name}\0${text}\0`, 'latin1');
-    const oids = Buffer.alloc(2 + 4 * types.length);
-    oids.writeInt16BE(types.length);
-    for (const [index, type] of types.entries()) oids.writeUInt32BE(type, 2 + 4 * index);
-    return Buffer.concat([frameOf(front.parse, Buffer.concat([head, oids])), send.sync]);
-  });
-  const steps = [
-    setAll([...encoding, ...others]),
-    ...state.channels.map((name) => query(`LISTEN "${name.replaceAll('"', '""')}"`)),
-    ...state.prepares.map(query),
-    ...parsed,
+  return {
+    ahead: [
+      setAll([...encoding, ...others]),
+      ...state.channels.map((name) => query(`LISTEN "${name.replaceAll('"', '""')}"`)),
+    ],
+    statements: statementSteps(state),
+    behind: state.role === 'none' ? [] : [setAll([['role', state.role]])],
+  };
+}
+
+/** Each is made by itself. */
+export function statementSteps({ prepares, parsed }: KeptStatements): Restoring['statements'] {
+  return [
+    ...prepares.map((text) => ({ step: query(text), kept: { prepares: [text], parsed: [] } })),
+    ...parsed.map((one) => ({ step: parseAgain(one), kept: { prepares: [], parsed: [one] } })),
   ];
-  if (state.role !== 'none') steps.push(setAll([['role', state.role]]));
-  return steps;
+}
+
+export function withStatements<T extends KeptStatements>(some: T, more: KeptStatements): T {
+  return {
+    ...some,
+    prepares: [...some.prepares, ...more.prepares],
+    parsed: [...some.parsed, ...more.parsed],
+  };
+}
+
+function parseAgain({ name, text, types }: SessionState['parsed'][number]): Buffer {
+  const head = Buffer.from(`${name}\0${text}\0`, 'latin1');
+  const oids = Buffer.alloc(2 + 4 * types.length);
+  oids.writeInt16BE(types.length);
+  for (const [index, type] of types.entries()) oids.writeUInt32BE(type, 2 + 4 * index);
+  return Buffer.concat([frameOf(front.parse, Buffer.concat([head, oids])), send.sync]);
 }
 
 function query(sql: string): Buffer {

@@ -8,11 +8,11 @@
  *
  * Responsible for: names, the file archive.json, and finding gaps. Writes no WAL.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Lsn, segmentBytes, type Timeline } from '../../../wal/lsn.ts';
-import { writeDurably } from '../../file-system.ts';
+import { writeDurably, readFile } from '../../file-system.ts';
 
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError';

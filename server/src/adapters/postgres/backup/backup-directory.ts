@@ -9,7 +9,7 @@
  * Names cannot hold a dot, so nothing here is taken for something else. What has another name is left alone, and so are backups of another cluster: those of the group from which this one was restored, say.
  * Invariants: a backup has its name only if it was read from the disk again and its checksum found right; nothing is removed but what this says.
  */
-import { open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ import type {
   KeptBackup,
   RestoreTestResult,
 } from '../../../ports/backup-store.ts';
-import { makeDirectories, syncPath, writeDurably } from '../../file-system.ts';
+import { makeDirectories, syncPath, writeDurably, readFile } from '../../file-system.ts';
 import { type BackupHeader, readBackupEnds, verifyBackup, writeBackup } from './backup-file.ts';
 import type { BackupSource } from './base-backup.ts';
 

@@ -1,6 +1,7 @@
 /** An archive of WAL where PostgreSQL's account can read it: archives are closed to all but the replica. */
+import { readFile } from '../../file-system.ts';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { segmentStart } from '../../../wal/lsn.ts';
 import { listSegments } from '../archive/archive-contents.ts';

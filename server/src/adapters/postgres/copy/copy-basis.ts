@@ -4,10 +4,10 @@
  * A copy that was interrupted goes on with what is there. What the next attempt may believe of it depends on what the directory was before the first one, and on the sources since: this file
  * says so, for the directory's role (directory-state.ts) says only that a copy is being made.
  */
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeDurably } from '../../file-system.ts';
+import { writeDurably, readFile } from '../../file-system.ts';
 
 /** `byPosition`: whole pages of relations may be compared by the position of their last change; else everything is compared by hash. `system`: the identifier of the cluster that the files are of; null: there are none yet, or it is not known. */
 export interface CopyBasis {

@@ -23,17 +23,14 @@ export async function openUnlessLocked(
   database: string,
   open: () => Promise<ConnectResult>,
 ): Promise<ConnectResult> {
-  let isOver = false;
   const settled = new AbortController();
-  const opening = open().finally(() => {
-    isOver = true;
-    settled.abort();
-  });
+  const { signal } = settled;
+  const opening = open().finally(() => settled.abort());
   opening.catch(() => undefined);
   let isEnded = false;
-  while (!isOver && !isEnded) {
-    await pause(lookMs, undefined, { signal: settled.signal }).catch(() => undefined);
-    if (!isOver) isEnded = ((await own.query(endWaitingSql)).rowCount ?? 0) > 0;
+  while (!signal.aborted && !isEnded) {
+    await pause(lookMs, undefined, { signal }).catch(() => undefined);
+    if (!signal.aborted) isEnded = ((await own.query(endWaitingSql)).rowCount ?? 0) > 0;
   }
   const opened = await opening;
   return isEnded && opened.code === 'refused' ? { code: 'refused', answer: locked(database) } : opened;

@@ -1,6 +1,7 @@
 /** What a gateway proves itself with to clients: certificate and key, and whose certificates of clients it takes. Read from files, and checked. */
+import { readFile } from '../../../adapters/file-system.ts';
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { endpointOf } from './certificate-hash.ts';
 
