@@ -36,6 +36,12 @@ describe('what a test rests on', () => {
     ],
     ['harness/conformance/trace/trace.tlc.test.ts', ['specs/MultiPaxos.tla'], ['dashboard/src/main.tsx']],
     ['harness/clients/clients.e2e.test.ts', ['harness/clients/programs/hibernate/pom.xml'], []],
+    [
+      'harness/thrift-clients/thrift-clients.e2e.test.ts',
+      ['clients/java/pom.xml', 'clients/barista.thrift'],
+      [],
+    ],
+    ['harness/e2e/slow-disk.e2e.test.ts', ['harness/nemesis/slow-disk-shim.c'], []],
   ])('of %s takes in what it starts', (file, within, without) => {
     const files = filesBelow(placeOf(file)!);
     for (const one of within) expect(files).toContain(one);

@@ -35,6 +35,9 @@ const BESIDE = /new URL\(\s*(?:'([^']*)'|`([^`$]*)[^`]*`),\s*import\.meta\.url/g
 /** Any other string that may be the path of a file from the top of the repository. */
 const NAMED = /'([\w@.-]+(?:\/[\w@.-]+)+)'/g;
 
+/** What passed is written here, and no test rests on it. */
+const NOTES = new Set(['proven.json', 'proven.json.new']);
+
 export interface Place {
   /** Files, from the top of the repository. */
   readonly entries: readonly string[];
@@ -89,6 +92,8 @@ function neighboursOf(file: string): readonly string[] {
   }
   for (const [, plain, beginning] of text.matchAll(BESIDE))
     result.push(...besideOf(folder, plain ?? beginning ?? ''));
+  // It may read files beside it by names that are put together.
+  if (text.includes('import.meta.')) result.push(...dataIn(dirname(file)));
   for (const [, path = ''] of text.matchAll(NAMED)) if (isFile(join(root, path))) result.push(path);
   neighbours.set(file, result);
   return result;
@@ -103,10 +108,10 @@ export function forget(): void {
 function besideOf(folder: string, path: string): readonly string[] {
   const target = resolve(folder, path);
   const below = relative(root, target);
-  if (below === '' || below.startsWith('..')) return [];
+  if (below === '' || below.startsWith('..') || below.startsWith('node_modules')) return [];
   const asModule = moduleAt(target);
   if (asModule !== null) return [asModule];
-  if (isFolder(target)) return below.includes('/') ? filesOf(below) : [];
+  if (isFolder(target)) return filesOf(below);
   // A name that is put together: all that begins so.
   const beginning = target;
   return isFolder(dirname(target)) && below.includes('/')
@@ -129,11 +134,18 @@ function isFolder(path: string): boolean {
   return existsSync(path) && statSync(path).isDirectory();
 }
 
+/** What is no source, in the folder itself. */
+function dataIn(folder: string): readonly string[] {
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .filter((entry) => entry.isFile() && !IS_SOURCE.test(entry.name) && !NOTES.has(entry.name))
+    .map(({ name }) => join(folder, name));
+}
+
 /** All that is not a test, at any depth. */
 function filesOf(folder: string): readonly string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : filesOf(path);
-    return IS_TEST.test(entry.name) || !entry.isFile() ? [] : [path];
+    return IS_TEST.test(entry.name) || NOTES.has(entry.name) || !entry.isFile() ? [] : [path];
   });
 }

@@ -17,6 +17,8 @@ const STARTS: Readonly<Record<Project, readonly string[]>> = {
   zk: [],
   e2e: ['server/src', 'bin', 'specs'],
 };
+/** How the product is built. */
+const BUILT_BY = ['package.json', 'server/tsconfig.build.json'];
 const BROWSER = 'playwright-core';
 
 export function projectOf(file: string): Project | null {
@@ -48,7 +50,8 @@ export function placeOf(file: string): Place | null {
   if (project === 'unit' && !/^(harness|dashboard\/sim)\//.test(file)) return null;
   const folders = [dirname(file), ...STARTS[project]];
   if (project === 'e2e' && usesBrowser(file, folders)) folders.push('dashboard');
-  return { entries: [file], folders };
+  const entries = project === 'e2e' ? [file, ...BUILT_BY] : [file];
+  return { entries, folders };
 }
 
 function usesBrowser(file: string, folders: readonly string[]): boolean {

@@ -82,7 +82,7 @@ export class LockReserve {
     }
   }
 
-  /** For good: what is over holds nothing any more. Never rejects. */
+  /** Ends the session, once `isOver` holds. Never rejects. */
   async end(): Promise<void> {
     await this.opening;
     await this.session?.end().catch(() => undefined);

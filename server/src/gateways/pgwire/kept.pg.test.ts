@@ -224,6 +224,7 @@ describe('a session that is made anew', () => {
     ['the same with a parameter', 'SELECT goes_on() + $1::int', [1]],
     ['a function that finds what it has written', 'SELECT once()', []],
     ['a view that calls it', 'SELECT * FROM hidden', []],
+    ['what keeps the planner busy', 'SELECT slow(1) FROM pg_sleep(0.3)', []],
     ['a lock', 'SELECT a, pg_sleep(0.3) FROM t FOR UPDATE', []],
     [
       'a statement that writes within',
@@ -237,11 +238,13 @@ describe('a session that is made anew', () => {
         INSERT INTO t VALUES (9); PERFORM pg_sleep(0.3); RETURN 1; END $$;
       CREATE FUNCTION goes_on() RETURNS int LANGUAGE plpgsql AS $$ BEGIN
         BEGIN PERFORM pg_sleep(0.3); INSERT INTO t VALUES (10); EXCEPTION WHEN OTHERS THEN NULL; END; RETURN 1; END $$;
+      CREATE FUNCTION slow(int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$ BEGIN
+        IF current_setting('transaction_read_only') = 'on' THEN PERFORM pg_sleep(600); END IF; RETURN 1; END $$;
       CREATE VIEW hidden AS SELECT once()`);
     const asked = codeOf(client.query({ text, values }));
     await cut();
     expect(await asked).toBe('08007');
-    await client.query('DROP VIEW hidden; DROP FUNCTION once(), goes_on()');
+    await client.query('DROP VIEW hidden; DROP FUNCTION once(), goes_on(), slow(int)');
   });
 
   it('says so though its database has operators that lie', async () => {

@@ -20,6 +20,7 @@ import type { SessionMemory } from './session-memory.ts';
 import {
   askState,
   customNamesIn,
+  nameOf,
   noStatements,
   preparedBytesOf,
   readState,
@@ -130,7 +131,7 @@ export class RunRequest {
   ): Promise<RequestOutcome> {
     const { memory, runner, ahead } = this.options;
     const column = `barista_${this.slot}`;
-    await this.makeAgain(session);
+    await this.makeAgain(session, request.bytes);
     const { status, rules, statements, portals } = session;
     const advance: Advance = {
       column,
@@ -187,12 +188,17 @@ export class RunRequest {
     return { code: 'done', result: isFollowed ? result : closedAnswer(keepsTooMuch) };
   }
 
-  /** What its statements are about may be there again, and then PostgreSQL would execute them where the session was never opened again. */
-  private async makeAgain(session: ClientSession): Promise<void> {
+  /** The request may execute prepared statements that could not be made again: what they are about may be there by now. Only those that it names are tried, so a request costs no more than it says. */
+  private async makeAgain(session: ClientSession, bytes: Uint8Array): Promise<void> {
     const { unmade } = session;
     if (unmade === noStatements || session.status !== 'I') return;
     session.unmade = noStatements;
+    const text = Buffer.from(bytes).toString('latin1').toLowerCase();
     for (const { step, kept } of statementSteps(unmade)) {
+      if (!text.includes(nameOf(kept))) {
+        session.unmade = withStatements(session.unmade, kept);
+        continue;
+      }
       const answer = await this.options.runner.ask(session, step);
       if (answer.some(([type]) => type === back.errorResponse))
         session.unmade = withStatements(session.unmade, kept);

@@ -110,6 +110,14 @@ export function restoreSteps(state: SessionState): Restoring {
   };
 }
 
+const preparedName = /^\s*prepare\s+(?:"([^"]*)"|([^\s("]+))/i;
+
+/** Of one statement, in small letters; empty: it is not known. */
+export function nameOf({ prepares: [text = ''], parsed: [one] }: KeptStatements): string {
+  const [, quoted, plain = ''] = preparedName.exec(text) ?? [];
+  return (one?.name ?? quoted ?? plain).toLowerCase();
+}
+
 /** Each is made by itself. */
 export function statementSteps({ prepares, parsed }: KeptStatements): Restoring['statements'] {
   return [

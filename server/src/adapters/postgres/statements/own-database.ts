@@ -87,7 +87,7 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
       [login.user],
     );
     if (rows[0]?.super === true) return refused(`role "${login.user}" may do more than clients may`);
-    const opened = await openUnlessLocked(own, login.database, () =>
+    const opened = await openUnlessLocked(ask, login.database, () =>
       openSession(join(socketDir, `.s.PGSQL.${socketPort}`), login, messageBytesMax),
     );
     if (opened.code !== 'connected') return opened;

@@ -740,6 +740,14 @@ describe('a log-in at the next leader whose own process ends without a word, as 
     expect(fixture.isClosed()).toBe(false);
   });
 
+  it('is told that nobody knows where PostgreSQL does not find that it can only have read', async () => {
+    const plan = (pid: number): FakeUpstream => Object.assign(new FakeUpstream({ pid }), { plan: 'Result' });
+    await open({ upstream: plan });
+    await interrupted(query('SELECT writes()'));
+    expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+    expect(fixture.upstreams.at(-1)!.heard.join()).not.toContain('writes');
+  });
+
   it('has a bound in number: it may be what ends the process', async () => {
     await open({ upstream: (pid) => ending(pid, Infinity), limits: { brokenLogInsMax: 3 } });
     await interrupted(query('SELECT 1'));

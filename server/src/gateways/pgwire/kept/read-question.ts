@@ -24,9 +24,10 @@ export interface ReadQuestion {
 const own = ownQuestions.reads;
 const plansMax = 20;
 const explain = Buffer.from('EXPLAIN (FORMAT JSON) ', 'latin1');
-/** Of PostgreSQL 15 the first name, later the second. A setting of before may forbid workers; a plan that has some already shows no Gather at its top. */
+/** PostgreSQL 15 knows the first name, later versions the second. The session may forbid workers, and a plan with workers of its own shows no Gather at its top. The planner runs immutable functions of clients: they get a second. */
 const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
-  FROM pg_catalog.pg_settings s, (VALUES ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'), ('max_parallel_workers_per_gather', '1'), ('parallel_setup_cost', '1e100')) v (name, setting)
+  FROM pg_catalog.pg_settings s, (VALUES ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'), ('max_parallel_workers_per_gather', '1'), ('parallel_setup_cost', '1e100'),
+    ('statement_timeout', '1000')) v (name, setting)
   WHERE s.name = v.name`);
 const ahead = Buffer.concat([
   send.runsAs(own, 'BEGIN READ ONLY'),
