@@ -5,12 +5,13 @@
  * What passed with all that it rests on is not run again (scripts/proofs), but by `npm run test:all`.
  * Exit code 0 only if every step passed. All steps run even when one fails, so that one run tells everything.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { makeMemoryDirectory } from './memory-directory.ts';
 import { loadProven, note } from './proofs/proven.ts';
 import { digestOf, forget, type Place } from './proofs/rests-on.ts';
-import { expensiveTests } from './proofs/expensive-tests.ts';
+import { expensiveTests, testOutcomes } from './proofs/test-reports.ts';
+import { missingTools, type ToolId } from './tools.ts';
 
 interface Step {
   readonly name: string;
@@ -21,6 +22,8 @@ interface Step {
   readonly isPatient?: true;
   /** It is spared when it passed with all of this. */
   readonly restsOn?: Place;
+  /** It is not tried without them. */
+  readonly needs?: readonly ToolId[];
 }
 
 /** One after another; whoever is through takes the last ones of the lane that has most left. */
@@ -52,6 +55,7 @@ const MODELS: Lane = Array.from({ length: MODEL_PARTS }, (_, index) => ({
   name: `models, part ${index + 1} of ${MODEL_PARTS}`,
   command: `npm run --silent specs -- ${trustsNothing ? '' : '--changed '}--note --workers 1 --part ${index + 1}/${MODEL_PARTS}`,
   isPatient: true,
+  needs: ['java', 'maven'],
 }));
 
 /** Whoever runs beside others takes ports of its own. */
@@ -61,6 +65,7 @@ const ports = (from: number): string => `TEST_PORTS=${from}-${from + 500}`;
 const CLUSTERS: Lane = [1, 2].map((half) => ({
   name: `cluster and browser tests, half ${half}`,
   command: `${ports(15_500 + half * 500)} ${tests('e2e')} --part ${half}/2`,
+  needs: ['psql', 'chromium'],
 }));
 
 /** A real cluster under faults. */
@@ -79,6 +84,7 @@ const FULL: readonly Stage[] = [
         name: 'cluster on ZooKeeper',
         command: `${ports(17_000)} BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts`,
         restsOn: { entries: ['harness/e2e/cluster.e2e.test.ts'], folders: ['server/src', 'bin'] },
+        needs: ['java', 'maven', 'psql'],
       },
       {
         name: 'nemesis, 2 minutes',
@@ -91,13 +97,14 @@ const FULL: readonly Stage[] = [
         command: `${ports(18_000)} npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace`,
         onDisk: true,
         restsOn: nemesis,
+        needs: ['java', 'maven'],
       },
     ],
     MODELS,
     [
       UNIT,
-      { name: 'conformance', command: tests('tlc'), isPatient: true },
-      { name: 'ZooKeeper tests', command: tests('zk') },
+      { name: 'conformance', command: tests('tlc'), isPatient: true, needs: ['java', 'maven'] },
+      { name: 'ZooKeeper tests', command: tests('zk'), needs: ['java', 'maven'] },
       {
         name: 'simulation, 12 seeds',
         command:
@@ -121,7 +128,13 @@ const PLANS: Readonly<Record<string, readonly Stage[]>> = {
           restsOn: simulation,
         },
       ],
-      [{ name: 'models, tiny', command: 'npm run --silent specs -- --changed --size tiny --note' }],
+      [
+        {
+          name: 'models, tiny',
+          command: 'npm run --silent specs -- --changed --size tiny --note',
+          needs: ['java', 'maven'],
+        },
+      ],
     ],
   ],
   test: FULL,
@@ -147,6 +160,12 @@ const runs = new Set(
 );
 
 const memoryDirectory = makeMemoryDirectory();
+
+const missing = missingTools();
+
+function missingFor({ needs = [] }: Step): readonly string[] {
+  return missing.filter(({ id }) => needs.includes(id)).map(({ name }) => name);
+}
 
 /** The longest step takes some 20 minutes on two idle cores, and twice as long on busy ones. One that hangs is stopped and named, so that the others are still told of. */
 const STEP_LIMIT_MINUTES = 60;
@@ -286,46 +305,44 @@ function tail(text: string, lines: number): string {
   return text.trimEnd().split('\n').slice(-lines).join('\n');
 }
 
-/** What the models need, said at once rather than after minutes of other tests. */
-function missingTools(): string[] {
-  const missing: string[] = [];
-  const java = spawnSync('java', ['-version'], { encoding: 'utf8' });
-  const version = /version "(\d+)/.exec(`${java.stderr}${java.stdout}`)?.[1];
-  if (java.error !== undefined || version === undefined || Number(version) < 11) {
-    missing.push(
-      'Java 11 or later (for TLC): Debian/Ubuntu `apt-get install default-jre-headless`, macOS `brew install openjdk`',
-    );
-  }
-  if (spawnSync('mvn', ['-v']).error !== undefined) {
-    missing.push('Maven (fetches TLC): Debian/Ubuntu `apt-get install maven`, macOS `brew install maven`');
-  }
-  return missing;
-}
-
 async function main(planName: string): Promise<number> {
   const plan = PLANS[planName];
   if (plan === undefined) throw new Error(`unknown plan ${planName}: ${Object.keys(PLANS).join(' or ')}`);
-  const missing = missingTools();
   if (missing.length > 0) {
-    console.error(`The specs cannot be checked here. Please install:\n  ${missing.join('\n  ')}`);
-    return 1;
+    const names = missing.map(({ name }) => name).join('; ');
+    console.log(`Not on this machine: ${names}. What needs it is not tried. To install it: npm run setup\n`);
   }
   if (memoryDirectory !== null)
     console.log(`What tests write goes to memory, ${memoryDirectory}, the nemesis excepted\n`);
   const started = Date.now();
   const results: Result[] = [];
-  for (const stage of plan) results.push(...(await runStage(stage)));
+  const steps = plan.flat(2);
+  const isTried = (step: Step): boolean => missingFor(step).length === 0;
+  for (const stage of plan) {
+    results.push(...(await runStage(stage.map((lane) => lane.filter(isTried)))));
+  }
   console.log(`  ${''.padEnd(30)}  elapsed  processors`);
   for (const { step, passed, seconds, cpuSeconds, failures } of results) {
     const cpu = cpuSeconds === null ? '' : `${cpuSeconds.toFixed(1).padStart(9)} s`;
     console.log(`${passed ? '✓' : '✗'} ${step.name.padEnd(30)} ${seconds.toFixed(1).padStart(7)} s ${cpu}`);
     for (const failure of failures) console.log(`    ${failure}`);
   }
+  const outcomes = testOutcomes(started);
   console.log('\nThe most expensive tests:');
-  for (const line of expensiveTests(started)) console.log(`  ${line}`);
+  for (const line of expensiveTests(outcomes)) console.log(`  ${line}`);
+  const notTried = [
+    ...steps
+      .filter((step) => !isTried(step))
+      .map((step) => `${step.name}: needs ${missingFor(step).join('; ')}`),
+    ...outcomes.filter(({ isSkipped }) => isSkipped).map(({ title }) => title),
+  ];
+  if (notTried.length > 0) console.log(`\nNot tried:`);
+  for (const line of notTried) console.log(`  ${line}`);
   const failed = results.filter((result) => !result.passed).length;
   const minutes = ((Date.now() - started) / 60_000).toFixed(1);
-  console.log(`\n${results.length - failed} passed, ${failed} failed, in ${minutes} minutes`);
+  console.log(
+    `\n${results.length - failed} passed, ${failed} failed, ${notTried.length} not tried, in ${minutes} minutes`,
+  );
   return failed === 0 ? 0 : 1;
 }
 

@@ -216,11 +216,10 @@ describe('a pipeline of 100,000 statements beside other load', () => {
 });
 
 describe('PgBouncer in front of a follower', () => {
-  it('keeps its clients through a change of the leader in transaction mode, and serves them again in session mode', async () => {
-    if (spawnSync('pgbouncer', ['--version']).error !== undefined) {
-      console.warn('PgBouncer is not installed: it is not tried');
-      return;
-    }
+  it('keeps its clients through a change of the leader in transaction mode, and serves them again in session mode', async ({
+    skip,
+  }) => {
+    skip(spawnSync('pgbouncer', ['--version']).error !== undefined, 'PgBouncer is not installed');
     const [, follower] = await ports();
     const bouncer = await startPgBouncer(follower);
     try {

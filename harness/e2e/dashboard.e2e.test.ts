@@ -2,28 +2,17 @@
  * The dashboard in a real browser against a real cluster: a person writes a row, sees it in the log, kills the leader from the page, sees another
  * elected on a timeline of its own, and the row is still there.
  *
- * The browser is Debian's Chromium, or BARISTA_CHROMIUM. BARISTA_SCREENSHOTS=DIR keeps pictures of what the page showed.
+ * BARISTA_SCREENSHOTS=DIR keeps pictures of what the page showed.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../../dashboard/dev/testing/browser-page.ts';
 import type { SlotAnswer } from '../../server/src/api/wal-summary.ts';
 import { demoUser } from '../../server/src/demo/layout.ts';
 import { describeDemoApi } from '../../server/src/demo/testing/demo-api-contract.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
-
-const CHROMIUM = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 describe('the dashboard', () => {
   let cluster: LocalCluster;
@@ -31,13 +20,8 @@ describe('the dashboard', () => {
   let page: Page;
 
   beforeAll(async () => {
-    if (!existsSync(CHROMIUM)) {
-      throw new Error(
-        `No browser at ${CHROMIUM}: install Debian's chromium, or set BARISTA_CHROMIUM to a Chromium or Chrome.`,
-      );
-    }
     cluster = await startCluster({ args: ['--no-load'] });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+    browser = await launchBrowser();
     page = await browser.newPage({ viewport: { width: 1440, height: 1000 } });
     await page.goto(`${cluster.dashboardUrl}/#operator`);
   });

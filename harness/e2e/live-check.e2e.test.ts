@@ -6,14 +6,13 @@
 import { appendFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../../dashboard/dev/testing/browser-page.ts';
 import type { CheckStatus } from '../../server/src/api/check.ts';
 import type { TraceEvent } from '../../server/src/api/events.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench } from '../cluster/pg-tools.ts';
 
-const CHROMIUM = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
 const polling = { interval: 500 };
 
 describe('a cluster under --check', () => {
@@ -118,10 +117,7 @@ async function lastRecorded(dir: string): Promise<{ file: string; last: Consensu
 }
 
 async function showOnPage(url: string, replica: string): Promise<void> {
-  const browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: ['--no-sandbox', '--disable-gpu'],
-  });
+  const browser = await launchBrowser();
   const pictures = process.env.BARISTA_SCREENSHOTS ?? (await mkdtemp(join(tmpdir(), 'barista-check-')));
   try {
     const page = await browser.newPage({ viewport: { width: 1440, height: 600 } });

@@ -1,16 +1,15 @@
 /**
  * The page over statements, of single-decree Paxos and of a primary with copies, in a real browser against real clusters: whatever a replica is in its protocol, and what slots hold.
  *
- * The browser is Debian's Chromium, or BARISTA_CHROMIUM. BARISTA_SCREENSHOTS=DIR keeps pictures of what the page showed.
+ * BARISTA_SCREENSHOTS=DIR keeps pictures of what the page showed.
  */
 import { join } from 'node:path';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../../dashboard/dev/testing/browser-page.ts';
 import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
 import { ReplicaClients } from './replica-clients.ts';
 
-const executablePath = process.env.BARISTA_CHROMIUM ?? '/usr/bin/chromium';
-const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
 const soon = { interval: 100 };
 const ids = ['r1', 'r2', 'r3'];
 
@@ -20,7 +19,7 @@ let clients: ReplicaClients;
 let page: Page;
 
 beforeAll(async () => {
-  browser = await chromium.launch({ executablePath, args });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();

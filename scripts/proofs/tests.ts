@@ -13,7 +13,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Part, parsePart, partOf } from '../specs/manifest.ts';
-import { readReport, REPORTS } from './expensive-tests.ts';
+import { readReport, REPORTS } from './test-reports.ts';
 import { loadProven, note } from './proven.ts';
 import { digestOf, forget, root } from './rests-on.ts';
 import { placeOf, type Project, projects, testFiles } from './test-places.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import { build } from 'vite';
 
-const executablePath = process.env['BARISTA_CHROMIUM'] ?? '/usr/bin/chromium';
+export const chromiumPath = process.env['BARISTA_CHROMIUM'] ?? '/usr/bin/chromium';
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
 
 export interface BuiltPage {
@@ -25,5 +25,5 @@ export async function buildPage(mode?: 'lab'): Promise<BuiltPage> {
 }
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath: chromiumPath, args });
 }

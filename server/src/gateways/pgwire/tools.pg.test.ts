@@ -1,7 +1,7 @@
 /** The tools that people use, where they are installed. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { prepareRequests } from '../../adapters/postgres/requests/request-schema.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
@@ -19,14 +19,12 @@ afterAll(async () => {
 
 const run = promisify(execFile);
 
-async function missing(tool: string): Promise<boolean> {
-  try {
-    await run(tool, ['--version']);
-    return false;
-  } catch {
-    console.warn(`${tool} is not installed: what needs it is not tried`);
-    return true;
-  }
+async function skipWithout(tool: string, context: TestContext): Promise<void> {
+  const isHere = await run(tool, ['--version']).then(
+    () => true,
+    () => false,
+  );
+  context.skip(!isHere, `${tool} is not installed`);
 }
 
 describe('tools', () => {
@@ -42,15 +40,15 @@ describe('tools', () => {
     };
   }
 
-  it('psql', async () => {
-    if (await missing('psql')) return;
+  it('psql', async (context) => {
+    await skipWithout('psql', context);
     const sql = 'CREATE TABLE t (a int); INSERT INTO t VALUES (1); SELECT * FROM t;';
     const { stdout } = await run('psql', ['-At', '-c', sql, '-c', 'SELECT 2', '-c', '\\d t'], { env: env() });
     expect(stdout).toBe('CREATE TABLE\nINSERT 0 1\n1\n2\na|integer|||\n');
   });
 
-  it('psql shows nothing of named transactions, though they are in use', async () => {
-    if (await missing('psql')) return;
+  it('psql shows nothing of named transactions, though they are in use', async (context) => {
+    await skipWithout('psql', context);
     const operator = await pg.connect();
     await prepareRequests(operator);
     const shown = await run('psql', ['-At', '-c', '\\dn', '-c', '\\d', '-c', '\\df', '-c', '\\dt'], {
@@ -65,8 +63,8 @@ describe('tools', () => {
     expect(rows).toEqual([]);
   });
 
-  it.each(['simple', 'extended', 'prepared'])('pgbench, %s protocol', async (mode) => {
-    if (await missing('pgbench')) return;
+  it.for(['simple', 'extended', 'prepared'])('pgbench, %s protocol', async (mode, context) => {
+    await skipWithout('pgbench', context);
     await run('pgbench', ['-i', '-q'], { env: env() });
     const { stdout } = await run('pgbench', ['-n', '-M', mode, '-c', '4', '-t', '100'], { env: env() });
     expect(stdout).toContain('transactions actually processed: 400/400');

@@ -25,20 +25,32 @@ export function readReport(file: string): Report {
   return reportSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** One line for each, the longest first, of reports written since `sinceMs`. */
-export function expensiveTests(sinceMs: number, folder = REPORTS): readonly string[] {
+interface TestOutcome {
+  /** File and name. */
+  readonly title: string;
+  readonly isSkipped: boolean;
+  readonly ms: number;
+}
+
+/** Of reports written since `sinceMs`. */
+export function testOutcomes(sinceMs: number, folder = REPORTS): readonly TestOutcome[] {
   const files = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
   return files
     .filter((file) => statSync(file).mtimeMs >= sinceMs)
     .flatMap((file) => readReport(file).testResults)
     .flatMap(({ name, assertionResults }) =>
-      assertionResults.map(({ fullName, duration }) => ({
-        file: relative(root, name),
-        fullName,
+      assertionResults.map(({ fullName, duration, status }) => ({
+        title: `${relative(root, name)}: ${fullName.trim()}`,
+        isSkipped: status !== 'passed' && status !== 'failed',
         ms: duration ?? 0,
       })),
-    )
-    .sort((a, b) => b.ms - a.ms)
+    );
+}
+
+/** One line for each, the longest first. */
+export function expensiveTests(outcomes: readonly TestOutcome[]): readonly string[] {
+  return outcomes
+    .toSorted((a, b) => b.ms - a.ms)
     .slice(0, EXPENSIVE_MAX)
-    .map(({ file, fullName, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${file}: ${fullName.trim()}`);
+    .map(({ title, ms }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${title}`);
 }
