@@ -1,7 +1,7 @@
 /** Real processes, killed with SIGKILL in the middle of their appends. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -89,6 +89,27 @@ describe('a killed process', () => {
     await store.close();
     expect((await readdir(directory)).filter((name) => name.startsWith('lock'))).toEqual([]);
   });
+
+  it.runIf(process.platform === 'linux')(
+    'keeps others out who cannot see it among their processes, as from another container',
+    async () => {
+      const appender = startAppender(directory, 1);
+      await appender.opened;
+      const [file] = (await readdir(directory)).filter((name) => name.startsWith('lock'));
+      // So it looks from where its process id means another process, or none.
+      await rename(
+        join(directory, file!),
+        join(directory, file!.replace(String(appender.child.pid), '99999999')),
+      );
+      const second = openSegmentLog({ directory, group });
+      await expect(second).rejects.toMatchObject({ code: 'logLocked' });
+      await expect(second).rejects.toThrow('in use by a process that cannot be seen from here');
+      await kill(appender);
+      const store = await openSegmentLog({ directory, group });
+      await store.close();
+      expect((await readdir(directory)).filter((name) => name.startsWith('lock'))).toEqual([]);
+    },
+  );
 
   it('leaves none or all of the log that it was creating', async () => {
     const fresh = join(directory, 'deep', 'log');
