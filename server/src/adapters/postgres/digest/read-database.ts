@@ -163,7 +163,10 @@ class DatabaseReading {
     for (const { name } of elsewhere) this.skipped.push(this.skippedElsewhere(name));
     const isElsewhere = new Set(elsewhere.map(({ oid }) => oid));
     const here = rows.filter(({ oid, isShared }) => (withShared || !isShared) && !isElsewhere.has(oid));
-    for (const relation of here) if (relation.format === null) this.skip(relation, relation.reason);
+    for (const relation of here) {
+      if (relation.format === null) this.skip(relation, relation.reason);
+      else if (relation.hasGenerated) this.skippedColumns(relation);
+    }
     return here
       .filter(({ format }) => format !== null)
       .map((relation) => (relation.isMapped ? this.asItWas(relation) : relation));
@@ -177,6 +180,12 @@ class DatabaseReading {
 
   private skippedElsewhere(name: Buffer): SkippedObject {
     return { database: this.options.snapshot.database, name: textOf(name), reason: storedElsewhere };
+  }
+
+  private skippedColumns(relation: RelationRow): void {
+    const name = `generated columns of ${nameOf(relation)}`;
+    const reason = 'they can only be read by a SELECT, which would run code of clients';
+    this.skipped.push({ database: this.databaseOf(relation), name, reason });
   }
 
   private asItWas(relation: RelationRow): RelationRow {

@@ -3,7 +3,7 @@
  *
  * A SELECT from a client's table would run the client's code as the superuser: when PostgreSQL plans it, it evaluates the constant parts of the expressions of indexes and statistics. COPY of a table plans nothing,
  * and calls only the functions that bring values of the columns' types to bytes, which are PostgreSQL's own or an extension's. So tables are copied, those with generated columns without these, which COPY refuses
- * (they follow from the others), and materialized views where COPY takes them, from version 18 on.
+ * (what is stored of them is named as not compared), and materialized views where COPY takes them, from version 18 on.
  *
  * - The format is the binary one, which has names of other objects (regclass) as numbers; the text format where a type has no other.
  * - What a value comes to may depend on how its type is defined now, not in the snapshot: the labels of an enum, the columns of a composite type. So each relation has a `state`, of itself and of all types within its
@@ -26,6 +26,8 @@ export interface RelationRow {
   /** Null: it cannot be compared, for `reason`. */
   readonly format: 'binary' | 'text' | null;
   readonly reason: string;
+  /** It has generated columns that are stored. */
+  readonly hasGenerated: boolean;
   readonly state: string;
   /** The files that hold its rows and their long values, as they are now if `isMapped`: then they are in no catalog. */
   readonly storage: string;
@@ -93,7 +95,7 @@ export const relationsSql = ownSql(`WITH relation AS MATERIALIZED (
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace ${withLongValues}
     WHERE (c.relkind = 'r' OR c.relkind = 'm') AND c.relpersistence = 'p' AND c.relispopulated AND ($1::pg_catalog.oid[] IS NULL OR c.oid = ANY ($1::pg_catalog.oid[]))
   ), field AS MATERIALIZED (
-    SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.xmin AS version, a.attgenerated = '' AND NOT (${isChangedInPlace}) AS wanted
+    SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.xmin AS version, a.attgenerated = 's' AS generated, a.attgenerated = '' AND NOT (${isChangedInPlace}) AS wanted
     FROM relation JOIN pg_catalog.pg_attribute a ON a.attrelid = relation.oid
     WHERE a.attnum > 0 AND NOT a.attisdropped
   ), trait AS MATERIALIZED (
@@ -104,6 +106,7 @@ export const relationsSql = ownSql(`WITH relation AS MATERIALIZED (
       pg_catalog.concat(pg_catalog.quote_ident(relation.nspname), '.', pg_catalog.quote_ident(relation.relname)) AS name,
       coalesce(pg_catalog.bool_or(trait.has_text_only) FILTER (WHERE used), false) AS has_text_only,
       coalesce(pg_catalog.bool_or(trait.has_names) FILTER (WHERE used), false) AS has_names,
+      coalesce(pg_catalog.bool_or(field.generated), false) AS has_generated,
       pg_catalog.string_agg(pg_catalog.quote_ident(field.attname), ', ' ORDER BY field.attnum) FILTER (WHERE used) AS columns,
       pg_catalog.string_agg(CASE WHEN trait.has_text_only
         THEN pg_catalog.concat('(SELECT pg_catalog.concat(x.', field.attname, ' IS NULL, pg_catalog.string_agg(pg_catalog.concat_ws('':'', e.grantor, e.grantee, e.privilege_type, e.is_grantable), '','')) FROM pg_catalog.aclexplode(x.', field.attname, ') e)')
@@ -126,5 +129,5 @@ export const relationsSql = ownSql(`WITH relation AS MATERIALIZED (
     ${inDatabasesEncoding(`CASE WHEN is_selected THEN pg_catalog.concat('(SELECT ', expressions, ' FROM ONLY ', name, ' x)')
       ELSE pg_catalog.concat(name, ' (' || columns || ')') END`)} AS source,
     CASE WHEN reason <> '' THEN NULL WHEN has_text_only AND NOT is_selected THEN 'text' ELSE 'binary' END AS format,
-    reason, state::pg_catalog.text AS state, storage, mapped AS "isMapped", pages
+    reason, has_generated AS "hasGenerated", state::pg_catalog.text AS state, storage, mapped AS "isMapped", pages
   FROM judged ORDER BY oid`);
