@@ -44,7 +44,6 @@ export default defineConfig({
           ...limits,
           maxWorkers: 2,
           isolate: false,
-          env: { TEST_PORTS: '10000-12000' },
         },
       },
       {
@@ -54,7 +53,6 @@ export default defineConfig({
           ...limits,
           maxWorkers: 2,
           isolate: false,
-          env: { TEST_PORTS: '12000-14000' },
         },
       },
       {
@@ -72,7 +70,6 @@ export default defineConfig({
           include: suite('zk.test'),
           ...limits,
           maxWorkers: 1,
-          env: { TEST_PORTS: '14000-15000' },
         },
       },
       {

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { freePorts } from '../harness/cluster/local-cluster.ts';
+import { freePorts } from '../server/src/adapters/testing/ports.ts';
 import type { ReplicaStatus } from '../server/src/api/status.ts';
 import { bearer } from '../server/src/main/admin-token.ts';
 import { readExposition } from '../server/src/gateways/http/testing/exposition.ts';

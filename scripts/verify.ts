@@ -58,13 +58,10 @@ const MODELS: Lane = Array.from({ length: MODEL_PARTS }, (_, index) => ({
   needs: ['java', 'maven'],
 }));
 
-/** Whoever runs beside others takes ports of its own. */
-const ports = (from: number): string => `TEST_PORTS=${from}-${from + 500}`;
-
 /** In halves, so that a lane that is through early takes one of them. */
 const CLUSTERS: Lane = [1, 2].map((half) => ({
   name: `cluster and browser tests, half ${half}`,
-  command: `${ports(15_500 + half * 500)} ${tests('e2e')} --part ${half}/2`,
+  command: `${tests('e2e')} --part ${half}/2`,
   needs: ['psql', 'chromium'],
 }));
 
@@ -82,19 +79,20 @@ const FULL: readonly Stage[] = [
       ...CLUSTERS,
       {
         name: 'cluster on ZooKeeper',
-        command: `${ports(17_000)} BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts`,
+        command:
+          'BARISTA_LOG_STORE=zookeeper BARISTA_LOAD_SECONDS=5 npx vitest run --project e2e harness/e2e/cluster.e2e.test.ts',
         restsOn: { entries: ['harness/e2e/cluster.e2e.test.ts'], folders: ['server/src', 'bin'] },
         needs: ['java', 'maven', 'psql'],
       },
       {
         name: 'nemesis, 2 minutes',
-        command: `${ports(17_500)} npm run --silent nemesis -- --seed 12 --minutes 2`,
+        command: 'npm run --silent nemesis -- --seed 12 --minutes 2',
         onDisk: true,
         restsOn: nemesis,
       },
       {
         name: 'nemesis, judged by the specs',
-        command: `${ports(18_000)} npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace`,
+        command: 'npm run --silent nemesis -- --seed 18 --minutes 1 --pace 0.05 --trace',
         onDisk: true,
         restsOn: nemesis,
         needs: ['java', 'maven'],

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { locateBinaries } from '../../server/src/adapters/postgres/binaries.ts';
 import { chooseLaunchUser } from '../../server/src/adapters/postgres/launch-user.ts';
-import { freePorts } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
 import { initializeInstance, startInstance } from './postgres-instance.ts';
 import { querySql } from './sql.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { chooseLaunchUser, launchAs } from '../../server/src/adapters/postgres/launch-user.ts';
 import { prepareDirectory } from '../../server/src/adapters/postgres/owners.ts';
-import { freePorts } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
 
 export interface RunningPgBouncer {
   readonly port: number;

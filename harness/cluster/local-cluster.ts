@@ -6,10 +6,10 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
 import {
   type RunningZooKeeper,
   startZooKeeper,
@@ -78,24 +78,6 @@ function logStoreOfEnvironment(): ClusterLogStore {
   const name = process.env['BARISTA_LOG_STORE'] ?? 'segment';
   if (name !== 'segment' && name !== 'zookeeper') throw new Error(`BARISTA_LOG_STORE: no log store ${name}`);
   return name;
-}
-
-/** Ports that were free a moment ago, `count` in a row. */
-export async function freePorts(count: number): Promise<number> {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    const base = 20_000 + Math.floor(Math.random() * 9_000);
-    const free = await Promise.all(Array.from({ length: count }, (_, index) => isFree(base + index)));
-    if (free.every(Boolean)) return base;
-  }
-  throw new Error(`no ${count} free ports in a row`);
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }
 
 export async function startCluster(options: LocalClusterOptions = {}): Promise<LocalCluster> {

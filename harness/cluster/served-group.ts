@@ -13,7 +13,8 @@ import type { ReplicaStatus } from '../../server/src/api/status.ts';
 import type { ReplicaConfigInput } from '../../server/src/config/config-schema.ts';
 import { bearer } from '../../server/src/main/admin-token.ts';
 import { childrenOf, isAlive, signalAll } from '../nemesis/processes.ts';
-import { BIN, freePorts, isWhole } from './local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
+import { BIN, isWhole } from './local-cluster.ts';
 
 const HOST = '127.0.0.1';
 const PORTS_EACH = 4;

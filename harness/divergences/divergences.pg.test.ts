@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startNative, type NativeSystems } from '../bench/compare/systems/native.ts';
 import type { System } from '../bench/compare/systems/system.ts';
 import { querySql } from '../bench/sql.ts';
-import { freePorts } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
 import { runScenario } from './run-scenario.ts';
 import { differencesOf, digestsOf } from './same-everywhere.ts';
 import { inOneSession, type Scenario } from './scenario.ts';

@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { requireBuilt, startBarista } from '../bench/compare/systems/barista.ts';
 import { startNative } from '../bench/compare/systems/native.ts';
 import type { System } from '../bench/compare/systems/system.ts';
-import { freePorts } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
 import { allScenarios } from './all-scenarios.ts';
 import { runScenario } from './run-scenario.ts';
 import { differences, type Depth } from './same-everywhere.ts';

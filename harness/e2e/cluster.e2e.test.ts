@@ -12,7 +12,8 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ReplicaStatus } from '../../server/src/api/status.ts';
 import { comparableDump } from '../checkers/database-compare.ts';
-import { freePorts, startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
+import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench, psql, psqlSocket } from '../cluster/pg-tools.ts';
 import {
   longestSilenceMs,

@@ -15,7 +15,8 @@ import { parse, stringify } from 'yaml';
 import type { Activity } from '../../server/src/api/activity.ts';
 import type { LoadStatus } from '../../server/src/api/load.ts';
 import type { BackupsStatus, ReplicaChangeStatus } from '../../server/src/api/replica-changes.ts';
-import { freePorts, type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
+import { type LocalCluster, startCluster } from '../cluster/local-cluster.ts';
 import { psql } from '../cluster/pg-tools.ts';
 
 const bin = join(import.meta.dirname, '..', '..', 'bin', 'barista.js');

@@ -10,7 +10,8 @@ import { locateBinaries } from '../../server/src/adapters/postgres/binaries.ts';
 import { chooseLaunchUser } from '../../server/src/adapters/postgres/launch-user.ts';
 import { initializeInstance, startInstance } from '../bench/postgres-instance.ts';
 import { querySql } from '../bench/sql.ts';
-import { freePorts, startCluster } from '../cluster/local-cluster.ts';
+import { freePorts } from '../../server/src/adapters/testing/ports.ts';
+import { startCluster } from '../cluster/local-cluster.ts';
 import type { Target } from './outcome.ts';
 
 export interface RunningServer {

@@ -6,7 +6,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePorts } from '../../cluster/local-cluster.ts';
+import { freePorts } from '../../../server/src/adapters/testing/ports.ts';
 import type { TpccScale } from '../../workload/tpcc/tpcc-scale.ts';
 import { ownCheckout } from '../build-server.ts';
 import { runScripts } from '../compare/loads/pgbench-load.ts';

@@ -8,10 +8,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { WebSocket } from 'ws';
 import type { ClusterStatus } from '../api/status.ts';
 import type { ClusterReport } from './cluster-report.ts';
-import { segmentStore } from './demo-store.ts';
-import { portsOf } from './layout.ts';
+import { freePorts } from '../adapters/testing/ports.ts';
 import { eventually } from '../ports/testing/eventually.ts';
-import { requireFreePorts } from './ports.ts';
 
 const entry = join(import.meta.dirname, '..', 'main', 'testing', 'fake-main.ts');
 const nodeArgs = ['--import', 'tsx', entry];
@@ -21,26 +19,7 @@ let demos: ChildProcess[] = [];
 
 async function prepare(): Promise<void> {
   dir = mkdtempSync(join(tmpdir(), 'barista-demo-'));
-  for (;;) {
-    // Below the range that the system hands out for outgoing connections.
-    basePort = 12_000 + Math.floor(Math.random() * 15_000);
-    const layout = { dataDir: dir, replicas: 3, port: basePort, dashboardPort: dashboardPort() };
-    const rest = {
-      pgBin: null,
-      autoRestart: false,
-      trace: false,
-      check: false,
-      logBytesMax: null,
-      clientsMax: null,
-      electionTimeoutMs: null,
-      logStore: segmentStore,
-      payload: 'wal' as const,
-      protocol: 'multi-paxos' as const,
-    };
-    const ports = portsOf({ ...layout, ...rest });
-    const taken = await requireFreePorts(ports).catch(() => 'taken');
-    if (taken === undefined) return;
-  }
+  basePort = await freePorts(220);
 }
 async function cleanUp(): Promise<void> {
   for (const demo of demos) {
@@ -399,7 +378,7 @@ describe('a demo that cannot start', () => {
 
   it('leaves a directory alone that another demo runs in, or that holds another number of replicas', async () => {
     await readyDemo();
-    basePort += 300;
+    basePort = await freePorts(220);
     const second = startDemo();
     expect(await ended(second.child)).toBe(1);
     expect(second.output()).toContain('Another demo is running here');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freePort } from '../adapters/testing/free-port.ts';
+import { freePort } from '../adapters/testing/ports.ts';
 import type { TraceEvent } from '../api/events.ts';
 import { parseReplicaConfig, type ReplicaConfig } from '../config/replica-config.ts';
 import { demoUser } from '../demo/layout.ts';

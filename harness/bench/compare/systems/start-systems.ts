@@ -1,7 +1,7 @@
 /** Starts all that is to be compared, with the same settings, and ends it. */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts } from '../../../cluster/local-cluster.ts';
+import { freePorts } from '../../../../server/src/adapters/testing/ports.ts';
 import { startBarista, type BaristaSystems } from './barista.ts';
 import { galeraIsInstalled, galeraPorts, startGalera } from './galera.ts';
 import { startNative } from './native.ts';

@@ -95,7 +95,7 @@ describe('a killed process', () => {
     async () => {
       const appender = startAppender(directory, 1);
       await appender.opened;
-      const [file] = (await readdir(directory)).filter((name) => name.startsWith('lock'));
+      const file = (await readdir(directory)).find((name) => name.startsWith('lock'));
       // So it looks from where its process id means another process, or none.
       await rename(
         join(directory, file!),

@@ -5,7 +5,7 @@ import { pack } from 'msgpackr';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Message } from '../../multipaxos/types/messages.ts';
 import type { GroupId, ReplicaId } from '../../multipaxos/types/names.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { answerChallenge, readChallenge } from './handshake.ts';
 import { encodeMessage } from './message-codec.ts';
 import { proven, sendRaw, stranger } from './testing/stranger.ts';

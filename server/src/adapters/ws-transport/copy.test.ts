@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { CopyError } from '../../ports/copy.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { startRelay } from '../testing/relay.ts';
 import { readCopyText } from './copy-texts.ts';
 import type { TransportLimits } from './limits.ts';

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { eventually } from '../../ports/testing/eventually.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { endAll, peersOf, r1, r2, start, type TestTransport } from './testing/transports.ts';
 
 afterEach(endAll);

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { JoinRequest } from '../../ports/control.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { encodeMessage } from './message-codec.ts';
 import { proven, sendRaw } from './testing/stranger.ts';
 import {

@@ -5,7 +5,7 @@ import { WebSocketServer } from 'ws';
 import type { Message } from '../../multipaxos/types/messages.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import { eventually } from '../../ports/testing/eventually.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import {
   type Answer,
   answerChallenge,

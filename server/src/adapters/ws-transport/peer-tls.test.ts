@@ -9,7 +9,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { eventually } from '../../ports/testing/eventually.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { type CertificatePaths, readCertificates } from '../tls-files/read-certificates.ts';
 import { CertificateFolder, testAuthority, validFor } from '../tls-files/testing/certificate-folder.ts';
 import { openTlsFiles, type TlsFiles } from '../tls-files/tls-files.ts';

@@ -1,7 +1,7 @@
 /** The transport over sockets, held to the contract that the one in simulated time is held to. */
 import { eventually } from '../../ports/testing/eventually.ts';
 import { contractCluster, describeTransport } from '../../ports/testing/transport-contract.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { r1, r2, start } from './testing/transports.ts';
 
 describeTransport('over sockets', async () => {

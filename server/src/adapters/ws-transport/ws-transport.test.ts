@@ -1,7 +1,7 @@
 /** Messages between peers, and peers that change. */
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
-import { freePort } from '../testing/free-port.ts';
+import { freePort } from '../testing/ports.ts';
 import { proven } from './testing/stranger.ts';
 import {
   accept,

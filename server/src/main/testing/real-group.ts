@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
 import { ownershipProblems } from '../../adapters/postgres/testing/ownership.ts';
-import { freePort } from '../../adapters/testing/free-port.ts';
+import { freePort } from '../../adapters/testing/ports.ts';
 import type { TraceEvent } from '../../api/events.ts';
 import type { ReplicaStatus } from '../../api/status.ts';
 import type { AdminAnswer, HttpAdmin } from '../../gateways/http/admin-routes.ts';

@@ -9,7 +9,7 @@ import type { Configuration, MemberAddress } from '../../../multipaxos/types/mem
 import type { Message } from '../../../multipaxos/types/messages.ts';
 import type { GroupId, ReplicaId, Slot } from '../../../multipaxos/types/names.ts';
 import type { Peer } from '../../../ports/transport.ts';
-import { freePort } from '../../testing/free-port.ts';
+import { freePort } from '../../testing/ports.ts';
 import { createWsTransport, type WsTransport, type WsTransportOptions } from '../ws-transport.ts';
 import { eventually } from '../../../ports/testing/eventually.ts';
 

@@ -11,7 +11,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStopped } from '../../postgres/process-identity.ts';
-import { freePort } from '../../testing/free-port.ts';
+import { freePort } from '../../testing/ports.ts';
 import { ensureZooKeeper } from './ensure-zookeeper.ts';
 
 const START_TIMEOUT_MS = 30_000;
