@@ -58,6 +58,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     api,
     shapes,
     'server/src/adapters/file-system.ts',
+    'server/src/adapters/http-turns.ts',
     'npm:',
     'node:',
   ],

@@ -5,11 +5,10 @@
  * Invariants: listens on loopback only; refuses what a page of another site makes a browser send; every request is bounded in size and
  * time; replicas are asked for events and latencies only while someone watches.
  */
-import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import express, { type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
+import { onUpgrade } from '../adapters/http-turns.ts';
 import type { CheckStatus } from '../api/check.ts';
 import type { SqlError, SqlResult } from '../api/sql.ts';
 import type { ClusterStatus } from '../api/status.ts';
@@ -92,7 +91,7 @@ export async function startDemoServer(options: DemoServerOptions): Promise<DemoS
   ];
   const { server } = createWebServer(routes(options), null);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
-  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+  onUpgrade(server, (request, stream, head) => {
     stream.on('error', () => stream.destroy());
     const problem = requestProblem(request.headers, { host: demoHost });
     if (problem !== null || request.url !== '/api/stream') {

@@ -46,10 +46,25 @@ describe('what comes from several sources', () => {
   it('makes room where there is most, and the oldest first', () => {
     const all = filled('a1', 'b1', 'b2', 'b3', 'c1');
     expect(all.oldestOfCrowd()).toBe('b1');
-    expect(all.oldestOfCrowd('a')).toBe('b1');
     all.delete('b', 'b1');
     all.delete('b', 'b1');
-    expect(all.oldestOfCrowd('b')).toBe('b2');
+    expect(all.oldestOfCrowd()).toBe('b2');
     expect(all.size).toBe(4);
+  });
+
+  it.each([
+    ['of 24 bits', (n: number) => `10.0.0.${n}`, '10.0.9.1'],
+    ['of 16 bits', (n: number) => `10.0.${n}.1`, '10.9.0.1'],
+    ['of 48 bits', (n: number) => `2001:db8:1:${(n * 256).toString(16)}::/64`, '2001:db8:2:0::/64'],
+    ['of 56 bits', (n: number) => `2001:db8:1:1${n.toString(16).padStart(2, '0')}::/64`, '2001:db8:1:0::/64'],
+  ])('of one that has a whole network %s costs others one turn, and no room', (_, crowd, other) => {
+    const all = new BySource<string>();
+    for (let n = 0; n < 200; n += 1) all.add(crowd(n), `crowd ${n}`);
+    all.add(other, 'other');
+    expect(all.oldestOfCrowd()).toBe('crowd 0');
+    expect([all.takeNext(), all.takeNext()]).toContain('other');
+    expect(all.size).toBe(199);
+    all.delete(crowd(5), 'crowd 5');
+    expect(all.size).toBe(198);
   });
 });

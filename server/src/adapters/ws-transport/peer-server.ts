@@ -3,14 +3,10 @@
  *
  * Responsible for: which of the two a connection speaks, certificates that change while it listens, a bound on connections that ask for nothing, and ends. Judges nobody: what a certificate has to name is for peer-listener.ts.
  */
-import {
-  createServer as createPlainServer,
-  type IncomingMessage,
-  type Server as HttpServer,
-} from 'node:http';
+import { createServer as createPlainServer, type Server as HttpServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type OnUpgrade, onUpgrade, readByTurns } from '../http-turns.ts';
 import type { TransportLimits } from './limits.ts';
 import { listenerOptions, type PeerTls } from './peer-tls.ts';
 
@@ -18,7 +14,7 @@ export interface PeerServerOptions {
   /** Null: without TLS. */
   readonly tls: PeerTls | null;
   readonly limits: Pick<TransportLimits, 'handshakeMs' | 'strangersMax'>;
-  readonly onUpgrade: (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
+  readonly onUpgrade: OnUpgrade;
   readonly onRefused: (address: string, reason: string) => void;
 }
 
@@ -35,11 +31,11 @@ const lookEveryMs = 1000;
 
 export function openPeerServer(given: PeerServerOptions): PeerServer {
   const strangers = new Strangers(given.limits.strangersMax);
-  const onUpgrade: PeerServerOptions['onUpgrade'] = (request, stream, head) => {
+  const upgrade: OnUpgrade = (request, stream, head) => {
     strangers.leave(request.socket);
     given.onUpgrade(request, stream, head);
   };
-  const options = { ...given, onUpgrade };
+  const options = { ...given, onUpgrade: upgrade };
   const opened = open(options);
   opened.server.on('connection', (socket: Socket) => strangers.come(socket));
   return opened;
@@ -86,7 +82,9 @@ const nameOf = ({ remoteAddress, remotePort }: Socket): string =>
   `${remoteAddress ?? '?'} ${remotePort ?? '?'}`;
 
 function plainServer(options: PeerServerOptions): HttpServer {
-  return withUpgrades(createPlainServer({ connectionsCheckingInterval: lookEveryMs }), options);
+  const server = createPlainServer({ connectionsCheckingInterval: lookEveryMs });
+  readByTurns(server);
+  return withUpgrades(server, options);
 }
 
 function tlsServer(options: PeerServerOptions, { certificates }: PeerTls) {
@@ -96,6 +94,7 @@ function tlsServer(options: PeerServerOptions, { certificates }: PeerTls) {
     handshakeTimeout: options.limits.handshakeMs,
     connectionsCheckingInterval: lookEveryMs,
   });
+  readByTurns(server, 'secureConnection');
   server.on('tlsClientError', (error, socket) => {
     options.onRefused(socket.remoteAddress ?? '?', `TLS: ${error.message}`);
     socket.destroy();
@@ -104,12 +103,12 @@ function tlsServer(options: PeerServerOptions, { certificates }: PeerTls) {
   return { server: withUpgrades(server, options), stopLooking };
 }
 
-function withUpgrades<S extends HttpServer>(server: S, { limits, onUpgrade }: PeerServerOptions): S {
-  server.headersTimeout = limits.handshakeMs;
+function withUpgrades<S extends HttpServer>(server: S, options: PeerServerOptions): S {
+  server.headersTimeout = options.limits.handshakeMs;
   server.on('request', (_request, response) => {
     response.writeHead(426, { connection: 'close' }).end();
   });
-  server.on('upgrade', onUpgrade);
+  onUpgrade(server, options.onUpgrade);
   return server;
 }
 

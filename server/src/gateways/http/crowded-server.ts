@@ -33,7 +33,7 @@ export function boundConnections(server: Server, connectionsMax: number): void {
     });
     if (all.size <= connectionsMax) return;
     // The newest is in it.
-    const oldest = idle.oldestOfCrowd(source) ?? connection;
+    const oldest = idle.oldestOfCrowd() ?? connection;
     idle.delete(oldest.source, oldest);
     oldest.socket.destroy();
   });

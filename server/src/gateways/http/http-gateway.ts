@@ -6,11 +6,11 @@
  * something always is (admin-routes.ts); requests that a web page of another site has made a browser send are refused; headers and bodies are bounded, in size and in time.
  */
 import type { IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { WebSocketServer } from 'ws';
 import { z } from 'zod';
+import { onUpgrade } from '../../adapters/http-turns.ts';
 import type { LinkFault, ReplicaStatus } from '../../api/status.ts';
 import type { SlotAnswer, SlotRefusal } from '../../api/wal-summary.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
@@ -82,7 +82,7 @@ export async function startHttpGateway(options: HttpGatewayOptions): Promise<Htt
   const feed = createEventFeed(options.replica.subscribe);
   const { server, stopLooking } = createWebServer(routes(options), options.tls ?? null);
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1024, perMessageDeflate: false });
-  server.on('upgrade', (request: IncomingMessage, stream: Duplex, head: Buffer) => {
+  onUpgrade(server, (request, stream, head) => {
     stream.on('error', () => stream.destroy());
     const status = whyNotUpgraded(options, request);
     if (status !== null) {

@@ -9,6 +9,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { RequestHandler } from 'express';
+import { connectionOf } from '../../adapters/http-turns.ts';
 import { WrongTokens } from './wrong-tokens.ts';
 
 export interface OperatorAccessOptions {
@@ -42,7 +43,7 @@ export function createOperatorAccess(options: OperatorAccessOptions): OperatorAc
   return {
     judge(request) {
       if (/[?&](access_)?token=/i.test(request.url ?? '')) return refused(400, notInUrl);
-      if (showsCertificate(request.socket)) return { code: 'operator' };
+      if (showsCertificate(connectionOf(request))) return { code: 'operator' };
       const { authorization } = request.headers;
       if (authorization === undefined) return refused(401, howTo);
       const { remoteAddress } = request.socket;

@@ -7,6 +7,7 @@ import { constants } from 'node:crypto';
 import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { TlsOptions } from 'node:tls';
+import { readByTurns } from '../../adapters/http-turns.ts';
 import { boundConnections } from './crowded-server.ts';
 
 /** As adapters/tls-files has them. */
@@ -37,7 +38,8 @@ export function createWebServer(
   answer: RequestListener,
   tls: ServerCertificates | null,
 ): { readonly server: Server; readonly stopLooking: () => void } {
-  if (tls === null) return { server: bounded(createServer(bounds, answer)), stopLooking: () => {} };
+  if (tls === null)
+    return { server: bounded(createServer(bounds, answer), 'connection'), stopLooking: () => {} };
   const server = createTlsServer(
     { ...bounds, ...contextOf(tls.current()), handshakeTimeout: handshakeMs },
     answer,
@@ -45,12 +47,13 @@ export function createWebServer(
   // Nobody is there yet whom it could be told.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   return {
-    server: bounded(server),
+    server: bounded(server, 'secureConnection'),
     stopLooking: tls.onChange((now) => server.setSecureContext(contextOf(now))),
   };
 }
 
-function bounded(server: Server): Server {
+function bounded(server: Server, event: 'connection' | 'secureConnection'): Server {
+  readByTurns(server, event);
   boundConnections(server, connectionsMax);
   return server;
 }

@@ -4,12 +4,22 @@ import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sslRequest } from './codec/startup.ts';
 import { defaultAccess } from './login/access-rules.ts';
 import { type CertificateMaker, makeCertificates } from './testing/certificates.ts';
 import { doorOf, startGateway, type TestGateway } from './testing/gateway.ts';
-import { backends, cancelPacket, codeOf, failure, keyOf, leaderAt, sleeping } from './testing/helpers.ts';
+import {
+  backends,
+  cancelPacket,
+  codeOf,
+  failure,
+  keyOf,
+  leaderAt,
+  settled,
+  sleeping,
+} from './testing/helpers.ts';
 import { createMemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { startup } from './testing/startup.ts';
@@ -316,6 +326,57 @@ describe('connections that do not finish agreeing on TLS', () => {
     await Promise.all(crowd);
     await expect.poll(() => crowded.listener.strangers).toBe(0);
     await crowded.listener.close();
+  });
+});
+
+describe('connections that ask for TLS and begin no handshake', () => {
+  it.each([
+    ['say nothing', Buffer.alloc(0)],
+    ['say a part of a ClientHello', Buffer.from([22, 3, 1, 1, 0, 1, 0, 0])],
+    ['say something else', Buffer.from([22, 3, 1, 0, 2, 2, 0])],
+  ])('cost no turn: they %s', async (_, said) => {
+    const slow = await startGateway(pg, {
+      tls: files,
+      limits: { handshakesAtOnce: 1, handshakeEveryMs: 3_600_000 },
+    });
+    for (let n = 0; n < 5; n += 1) {
+      const socket = open(slow.connection.port);
+      socket.write(sslRequest);
+      await once(socket, 'data');
+      socket.write(said);
+      await settled();
+    }
+    const client = await slow.client({ ssl: { rejectUnauthorized: false } });
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await client.end();
+    await slow.listener.close();
+  });
+
+  it('may say their ClientHello byte by byte', async () => {
+    const port = gateway.connection.port;
+    const cable = createServer((near) => {
+      const far = connect(port, '127.0.0.1');
+      far.setNoDelay(true);
+      let sending: Promise<unknown> = Promise.resolve();
+      near.on('data', (chunk: Buffer) => {
+        for (const byte of chunk) {
+          sending = sending.then(() => far.write(Buffer.from([byte]))).then(() => new Promise(setImmediate));
+        }
+      });
+      far.pipe(near);
+      near.on('error', () => far.destroy()).on('close', () => far.destroy());
+      far.on('error', () => near.destroy());
+    }).listen(0, '127.0.0.1');
+    await once(cable, 'listening');
+    cleanUp.push(() => cable.close());
+    const client = new Client({
+      ...gateway.connection,
+      port: (cable.address() as AddressInfo).port,
+      ssl: { rejectUnauthorized: false },
+    });
+    await client.connect();
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    await client.end();
   });
 });
 

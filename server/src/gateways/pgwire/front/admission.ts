@@ -116,8 +116,7 @@ export class Admission {
       proceed: null,
     };
     const { openingMax, firstPacketTimeoutMs } = this.limits;
-    if (this.opening.size >= openingMax)
-      this.expire(this.opening.oldestOfCrowd(place.source), errors.startupTimedOut);
+    if (this.opening.size >= openingMax) this.expire(this.opening.oldestOfCrowd(), errors.startupTimedOut);
     this.opening.add(place.source, place);
     this.limitTime(place, firstPacketTimeoutMs);
     return {
@@ -145,7 +144,7 @@ export class Admission {
     if (applicant.isProven) return this.queue(place);
     if (this.clients >= this.limits.clientsMax) return Promise.resolve(errors.tooManyClients);
     if (this.proving.size >= this.limits.provingMax)
-      this.expire(this.proving.oldestOfCrowd(place.source), errors.tooManyLogins);
+      this.expire(this.proving.oldestOfCrowd(), errors.tooManyLogins);
     this.stand(place, 'proving');
     this.proving.add(place.source, place);
     this.limitTime(place, this.limits.authenticationTimeoutMs);
@@ -165,7 +164,7 @@ export class Admission {
       return Promise.resolve(full);
     }
     if (this.queued.size >= this.limits.provingMax)
-      this.expire(this.queued.oldestOfCrowd(place.source), errors.tooManyLogins);
+      this.expire(this.queued.oldestOfCrowd(), errors.tooManyLogins);
     this.stand(place, 'queued');
     this.queued.add(place.source, place);
     this.countProven(place, 1);

@@ -9,6 +9,7 @@ import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket, type TlsOptions } from 'node:tls';
 import { sourceOf } from '../../by-source.ts';
 import { plainAddress, type Encryption } from '../login/client-link.ts';
+import { helloCame } from './client-hello.ts';
 import { Pace, type PaceOptions } from './pace.ts';
 import { readTlsIdentity, stateOfFiles, type TlsFiles, type TlsIdentity } from './tls-identity.ts';
 
@@ -98,14 +99,19 @@ export class ClientTls {
       const onClose = (): void => settle(null);
       client.on('close', onClose);
       this.underWay.set(name, settle);
-      this.pace.turn(
-        sourceOf(plainAddress(client.remoteAddress)),
-        () => {
-          ({ endpoint, fingerprint } = this.identity);
-          this.server.emit('connection', client);
-        },
-        () => client.destroyed,
-      );
+      const source = sourceOf(plainAddress(client.remoteAddress));
+      void helloCame(client).then((isHello) => {
+        if (client.destroyed) return;
+        if (!isHello) return settle(null);
+        this.pace.turn(
+          source,
+          () => {
+            ({ endpoint, fingerprint } = this.identity);
+            this.server.emit('connection', client);
+          },
+          () => client.destroyed,
+        );
+      });
     });
   }
 

@@ -35,7 +35,7 @@ export class Crowd {
   enter(one: CrowdMember): void {
     const source = sourceOf(one.address);
     if (this.waiting.size >= this.limits.strangersMax) {
-      const oldest = this.waiting.oldestOfCrowd(source);
+      const oldest = this.waiting.oldestOfCrowd();
       oldest?.end('there are too many that say nothing');
       if (oldest !== undefined) this.rest(oldest);
     }
