@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   checkPages,
   checkRelations,
+  shortRelations,
   installAmcheck,
 } from '../../server/src/adapters/postgres/backup/check-database.ts';
 import {
@@ -118,41 +119,40 @@ it('finds files that are cut, empty or missing', async () => {
     `CREATE TABLE lost (id int PRIMARY KEY, text text, words tsvector);
      ALTER TABLE lost ALTER text SET STORAGE EXTERNAL;
      INSERT INTO lost SELECT i, CASE WHEN i < 50 THEN repeat('x', 9000) ELSE 'y' END, to_tsvector('simple', 'a b' || i) FROM generate_series(1, 5000) i;
+     CREATE TABLE bare AS SELECT id FROM lost, generate_series(1, 5);
      CREATE INDEX lost_words ON lost USING gin (words);
      CREATE SEQUENCE numbers`,
     'second',
   );
-  await primary.query('VACUUM ANALYZE lost', 'second');
+  await primary.query('VACUUM ANALYZE lost, bare', 'second');
   await standby.caughtUp(primary);
   const toast = await standby.value(
     "SELECT reltoastrelid::regclass FROM pg_class WHERE relname = 'lost'",
     'second',
   );
-  const [table, chunks, gin, sequence] = [
+  const [table, bare, chunks, gin, sequence] = [
     await pathOf('lost'),
+    await pathOf('bare'),
     await pathOf(toast),
     await pathOf('lost_words'),
     await pathOf('numbers'),
   ];
   expect(await checkRelations(standby)).toEqual([]);
   await whileStopped(async () => {
-    await truncate(table, 81_920);
-    await truncate(chunks, 81_920);
+    for (const file of [table, chunks, bare]) await truncate(file, 81_920);
     await rm(gin);
     await truncate(sequence, 0);
   });
   const complaints = await checkRelations(standby);
-  expect(complaints).toContainEqual(
-    expect.stringMatching(/^second: public\.lost: its file base.* has 10 pages, and had \d+ when/),
-  );
-  expect(complaints).toContainEqual(
-    expect.stringMatching(/^second: pg_toast\.pg_toast_\d+: its file .* has 10 pages/),
-  );
+  // What has indexes is compared with these (check-entries.pg.test.ts).
+  expect(await shortRelations(standby)).toEqual([
+    expect.stringMatching(/^second: public\.bare: its file base.* has 10 pages, and had \d+ when/),
+  ]);
   expect(complaints).toContainEqual(
     expect.stringMatching(/^second: public\.lost_words: its file .* is missing/),
   );
   expect(complaints).toContainEqual(expect.stringMatching(/^second: public\.numbers: its file .* is empty/));
-  await primary.query('DROP TABLE lost; DROP SEQUENCE numbers', 'second');
+  await primary.query('DROP TABLE lost, bare; DROP SEQUENCE numbers', 'second');
   await standby.caughtUp(primary);
 });
 

@@ -20,7 +20,9 @@ const relationsSql =
     c.oid::pg_catalog.regclass::pg_catalog.text AS name,
     c.relkind = 'S' OR coalesce(i.indisvalid, false)
       OR c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
-      AND c.relnamespace = 11 AS "hasPages"
+      AND c.relnamespace = 11 AS "hasPages",
+    EXISTS (SELECT FROM pg_catalog.pg_index x JOIN pg_catalog.pg_class xc ON xc.oid = x.indexrelid
+      WHERE x.indrelid = c.oid AND x.indisvalid AND x.indisready AND x.indpred IS NULL AND xc.relam = ANY ('{403,783,2742,4000}'::pg_catalog.oid[])) AS "areRowsIndexed"
   FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_index i ON i.indexrelid = c.oid
   WHERE c.oid > $1::pg_catalog.text::pg_catalog.oid AND c.relkind = ANY ('{r,i,t,m,S}'::pg_catalog."char"[]) AND c.relpersistence = 'p'
   ORDER BY c.oid LIMIT ${relationsMax}`);
@@ -35,6 +37,8 @@ export interface RelationFile {
   /** When it was last vacuumed or analysed; 0 or less: that is not known. */
   readonly pages: number;
   readonly hasPages: boolean;
+  /** An index of a kind that is compared with its rows (backup/check-entries.ts) names each of them. */
+  readonly areRowsIndexed: boolean;
 }
 
 /** The next ones above this oid. @throws Error of PostgreSQL */
@@ -50,9 +54,16 @@ export function lackOf({ path, size, hasPages }: RelationFile): string | null {
   return hasPages && size === '0' ? 'is empty' : null;
 }
 
-/** Of a database at rest: VACUUM makes a file shorter, and notes that a moment later. Of a relation with several files nothing is said. Null: it is as long as it was. */
-export function shortnessOf({ size, pages }: RelationFile, segmentPages: number): string | null {
-  if (size === null || pages > segmentPages) return null;
+/**
+ * Of a database at rest: VACUUM makes a file shorter, and notes that a moment later. Of a relation with several files, or whose rows an index names, nothing is said. Null: it is as long as it was.
+ *
+ * It may be shorter and lack nothing: PostgreSQL makes empty pages ahead, which no WAL tells of, and counts them.
+ */
+export function shortnessOf(
+  { size, pages, areRowsIndexed }: RelationFile,
+  segmentPages: number,
+): string | null {
+  if (size === null || pages > segmentPages || areRowsIndexed) return null;
   const now = Math.floor(Number(size) / pageBytes);
   return now < pages ? `has ${now} pages, and had ${pages} when it was last vacuumed or analysed` : null;
 }

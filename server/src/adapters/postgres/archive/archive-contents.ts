@@ -68,12 +68,11 @@ export interface ArchivedSegment {
 
 const segmentFile = /^([0-9A-F]{8})([0-9A-F]{8})([0-9A-F]{8})(\.partial)?$/;
 
-/** By position, then by timeline. */
+/** By position, then by timeline. @throws ArchiveError; the file system's error */
 export async function listSegments(directory: string): Promise<ArchivedSegment[]> {
   const segments: ArchivedSegment[] = [];
-  for (const name of await readdir(directory)) {
+  for (const name of await filesNamed(segmentFile, directory)) {
     const [, timeline = '', high = '', low = '', partial] = segmentFile.exec(name) ?? [];
-    if (timeline === '') continue;
     const start = (Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16) * segmentBytes) as Lsn;
     segments.push({
       name,
@@ -85,6 +84,20 @@ export async function listSegments(directory: string): Promise<ArchivedSegment[]
   return segments.toSorted((one, other) => one.start - other.start || one.timeline - other.timeline);
 }
 
+/** What says where timelines come from. @throws ArchiveError; the file system's error */
+export function listHistories(directory: string): Promise<string[]> {
+  return filesNamed(/^[0-9A-F]{8}\.history$/, directory);
+}
+
+/** Whoever opened a pipe in the place of a file would wait for ever. */
+async function filesNamed(pattern: RegExp, directory: string): Promise<string[]> {
+  const found = await readdir(directory, { withFileTypes: true });
+  const entries = found.filter(({ name }) => pattern.test(name));
+  const other = entries.find((entry) => !entry.isFile());
+  if (other !== undefined) throw new ArchiveError(`${join(directory, other.name)} is not a file`);
+  return entries.map(({ name }) => name);
+}
+
 /** WAL without a gap, from one position to another. */
 export interface Stretch {
   readonly from: Lsn;
@@ -93,17 +106,25 @@ export interface Stretch {
 
 export interface ArchiveContents {
   readonly system: bigint;
+  /** Up to where it is complete, by its own word. */
+  readonly end: Lsn;
   /** The oldest first; between two of them something is missing. */
   readonly stretches: readonly Stretch[];
 }
 
 /** @throws ArchiveError if it is no archive */
 export async function readArchive(directory: string): Promise<ArchiveContents> {
-  const state = await readArchiveState(directory).catch((cause: unknown) => {
+  try {
+    const state = await readArchiveState(directory);
+    if (state === null)
+      throw new ArchiveError(`${directory} holds no archive of WAL: archive.json is missing`);
+    const { system, end } = state;
+    // PostgreSQL reads them, too.
+    await listHistories(directory);
+    return { system, end, stretches: stretchesOf(await listSegments(directory), state) };
+  } catch (cause) {
     throw cause instanceof ArchiveError ? cause : new ArchiveError(`${directory} cannot be read`, { cause });
-  });
-  if (state === null) throw new ArchiveError(`${directory} holds no archive of WAL: archive.json is missing`);
-  return { system: state.system, stretches: stretchesOf(await listSegments(directory), state) };
+  }
 }
 
 /** Of a segment that several timelines have, the newest one's file counts: it has all before the fork, too. */

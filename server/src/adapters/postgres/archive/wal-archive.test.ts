@@ -106,6 +106,7 @@ it('a gap that cannot be filled is left visible: what follows goes into the next
   ]);
   expect(await readArchive(directory)).toEqual({
     system,
+    end: at(50),
     stretches: [
       { from: at(0), to: at(16) },
       { from: at(32), to: at(50) },

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFile, cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -394,6 +395,26 @@ describe('a point in time', () => {
     await expect(
       restore(file, { archive: broken, target: { kind: 'time', at: new Date() } }),
     ).rejects.toMatchObject(refusal(/^20\S+ was not reached: .*damaged/));
+
+    // A copy that lacks the newest file: archive.json knows of it.
+    const cut = join(root, 'cut');
+    await cp(archiveDirectory, cut, { recursive: true });
+    const newest = (await readdir(cut)).find((each) => each.endsWith('.partial'))!;
+    await rm(join(cut, newest));
+    const whole = segmentStart(archiveEnd);
+    await expect(restore(file, { archive: cut })).rejects.toMatchObject(
+      refusal(new RegExp(`newest files are missing.*name ${formatLsn(whole)} as the position`)),
+    );
+    await restore(file, { archive: cut, target: { kind: 'position', at: whole } });
+    // Whoever opened a pipe would wait for ever.
+    execFileSync('mkfifo', [join(cut, newest)]);
+    await expect(restore(file, { archive: cut })).rejects.toMatchObject(refusal(/partial is not a file/));
+    await rm(join(cut, newest));
+    execFileSync('mkfifo', [join(cut, '00000009.history')]);
+    const atWhole = { kind: 'position', at: whole } as const;
+    await expect(restore(file, { archive: cut, target: atWhole })).rejects.toMatchObject(
+      refusal(/00000009.history is not a file/),
+    );
 
     const other = join(root, 'of-another');
     await cp(archiveDirectory, other, { recursive: true });

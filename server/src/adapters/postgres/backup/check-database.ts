@@ -1,6 +1,5 @@
 /**
- * Checks a PostgreSQL's files by PostgreSQL's own means: the checksums of all pages, amcheck's functions over every table, B-tree and GIN index of all databases, and whether each relation has its file, as long as it was when it was last
- * vacuumed or analysed.
+ * Checks a PostgreSQL's files by PostgreSQL's own means: the checksums of all pages, amcheck's functions over every table, B-tree and GIN index of all databases, and whether each relation has its file.
  *
  * No table of a client's is read by a statement: to plan it, PostgreSQL evaluates what indexes and statistics of that table are over, as the superuser.
  *
@@ -13,7 +12,13 @@ import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
 import { listDatabases, type ListedDatabase } from '../databases.ts';
 import { extensionSchema, makeExtension } from '../own-extension.ts';
 import { connectPg } from '../pg-client.ts';
-import { lackOf, listRelationFiles, relationsMax, shortnessOf } from '../relation-files.ts';
+import {
+  lackOf,
+  listRelationFiles,
+  type RelationFile,
+  relationsMax,
+  shortnessOf,
+} from '../relation-files.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import { chunksOf } from './page-chunks.ts';
 
@@ -107,16 +112,36 @@ const hasGinCheckSql = ownSql(`SELECT EXISTS (SELECT FROM pg_catalog.pg_proc p
 
 async function checkFiles(client: Client): Promise<string[]> {
   const complaints: string[] = [];
+  for await (const file of relationFiles(client)) {
+    const lack = lackOf(file);
+    if (lack !== null) complaints.push(`${file.name}: its file ${file.path} ${lack}`);
+  }
+  return complaints;
+}
+
+async function* relationFiles(client: Client): AsyncGenerator<RelationFile> {
   for (let above = '0', isLast = false; !isLast; ) {
     const files = await listRelationFiles(client, above);
-    for (const file of files) {
-      const lack = lackOf(file) ?? shortnessOf(file, segmentPages);
-      if (lack !== null) complaints.push(`${file.name}: its file ${file.path} ${lack}`);
-    }
+    yield* files;
     isLast = files.length < relationsMax;
     above = files.at(-1)?.oid ?? above;
   }
-  return complaints;
+}
+
+/** Relations that may have lost rows, for their files are shorter than they were, and have no index that would tell. At most `complaintsMax`. @throws Error of PostgreSQL; the signal's reason */
+export async function shortRelations(
+  server: RunningPostgres,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const short: string[] = [];
+  await inEveryDatabase(server, signal, async (client, database) => {
+    for await (const file of relationFiles(client)) {
+      const lack = lackOf(file) === null ? shortnessOf(file, segmentPages) : null;
+      if (lack === null || short.length >= complaintsMax) continue;
+      short.push(`${database}: ${file.name}: its file ${file.path} ${lack}`);
+    }
+  });
+  return short;
 }
 
 async function checkHeaps(client: Client, schema: string): Promise<string[]> {

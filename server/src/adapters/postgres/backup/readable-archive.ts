@@ -1,10 +1,10 @@
 /** An archive of WAL where PostgreSQL's account can read it: archives are closed to all but the replica. */
 import { readFile } from '../../file-system.ts';
 import { constants } from 'node:fs';
-import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { segmentStart } from '../../../wal/lsn.ts';
-import { listSegments } from '../archive/archive-contents.ts';
+import { listHistories, listSegments } from '../archive/archive-contents.ts';
 import { readLabel } from '../copy/backup-session.ts';
 import { labelFile } from '../copy/file-class.ts';
 import type { LaunchUser } from '../launch-user.ts';
@@ -41,8 +41,7 @@ export async function readableArchive(
   await mkdir(copied, { mode: 0o700 });
   const from = segmentStart(readLabel(await labelIn(join(directory, 'data'))).redo);
   const segments = (await listSegments(archive)).filter(({ start }) => start >= from);
-  const histories = (await readdir(archive)).filter((name) => /^[0-9A-F]{8}\.history$/.test(name));
-  for (const name of [...segments.map((segment) => segment.name), ...histories]) {
+  for (const name of [...segments.map((segment) => segment.name), ...(await listHistories(archive))]) {
     await copyFile(join(archive, name), join(copied, name), constants.COPYFILE_FICLONE).catch(
       async (error: NodeJS.ErrnoException) => {
         // A replica that archives may have given it its final name meanwhile.

@@ -58,7 +58,7 @@ export interface Recovered {
 
 const wordsMax = 64 * 1024;
 
-/** @throws CopyError `copyInvalid` if the target cannot be reached, with the reason; Error with PostgreSQL's last words; the signal's reason */
+/** @throws CopyError `copyInvalid` if the target cannot be reached, with the reason, or PostgreSQL's last words; the signal's reason */
 export async function recover(options: RecoveryOptions): Promise<Recovered> {
   const user = await chooseLaunchUser();
   await preparePlace(user, options.directory);
@@ -237,7 +237,8 @@ function recoveryError(words: string, target: RestoreTarget, cause: unknown): Er
     });
   }
   const said = words.trim().split('\n').slice(-12).join('\n');
-  return new Error(`${(cause as Error).message}. Its last words:\n${said}`, { cause });
+  const what = `PostgreSQL could not replay the WAL: ${(cause as Error).message}`;
+  return new CopyError('copyInvalid', `${what}. Its last words:\n${said}`, { cause });
 }
 
 export function describeTarget(target: RestoreTarget): string {

@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { rm } from '../account-files.ts';
 import { formatLsn } from '../../../wal/lsn.ts';
 import type { PgBinaries } from '../binaries.ts';
-import { checkPages, checkRelations, dropPrepared, installAmcheck, openForChecks } from './check-database.ts';
+import {
+  checkPages,
+  checkRelations,
+  dropPrepared,
+  installAmcheck,
+  openForChecks,
+  shortRelations,
+} from './check-database.ts';
 import { checkEntries, listIndexFiles } from './check-entries.ts';
 import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
 import { whileRunning } from './restored-server.ts';
@@ -37,6 +44,8 @@ export interface RestoreTestReport {
   readonly amcheck: boolean;
   /** Empty: nothing is wrong. */
   readonly complaints: readonly string[];
+  /** What may be wrong, and may not: tables that are shorter than they were, by empty pages or by rows. */
+  readonly doubts: readonly string[];
 }
 
 /** @throws CopyError if it cannot be restored, with the reason; Error with PostgreSQL's words; the signal's reason */
@@ -64,7 +73,8 @@ async function check(
       await openForChecks({ socketDir }, signal);
       const amcheck = await installAmcheck({ socketDir }, signal);
       const complaints = amcheck ? await checkRelations({ socketDir }, signal) : [];
-      return { amcheck, complaints, indexes: await listIndexFiles({ socketDir }, signal) };
+      const doubts = await shortRelations({ socketDir }, signal);
+      return { amcheck, complaints, doubts, indexes: await listIndexFiles({ socketDir }, signal) };
     },
   );
   const lost = await checkEntries(join(directory, 'data'), found.indexes, signal);
@@ -75,5 +85,6 @@ async function check(
     pages,
     amcheck: found.amcheck,
     complaints: [...complaints, ...found.complaints, ...lost],
+    doubts: found.doubts,
   };
 }

@@ -9,7 +9,12 @@ import { lastWholeRecord } from '../../../payload/wal/last-whole-record.ts';
 import { formatLsn, type Lsn, segmentBytes, segmentStart } from '../../../wal/lsn.ts';
 import type { WalPosition } from '../../../wal/position.ts';
 import { CopyError } from '../../../ports/copy.ts';
-import { ArchiveError, listSegments, readArchive, type Stretch } from '../archive/archive-contents.ts';
+import {
+  type ArchiveContents,
+  ArchiveError,
+  listSegments,
+  readArchive,
+} from '../archive/archive-contents.ts';
 import { walDirectory } from '../copy/file-class.ts';
 import { describeTarget, type RestoreTarget, TargetError } from './recovery.ts';
 
@@ -41,17 +46,23 @@ export async function findWal(
     const how = `to get to ${describeTarget(target)}, name the archive with the WAL that follows`;
     throw invalid(`the backup alone ends at ${formatLsn(end)}: ${how}`);
   }
-  const { system, stretches } = await readArchive(archive).catch((error: unknown) => {
+  const contents = await readArchive(archive).catch((error: unknown) => {
     throw error instanceof ArchiveError ? invalid(error.message, error) : error;
   });
+  const { system } = contents;
   if (system !== position.system) {
     const whose = `another database (identifier ${system}, and the backup has ${position.system})`;
     throw invalid(`${archive} is the archive of ${whose}`);
   }
-  return { data, position, archive, reach: reachOf(stretches, end, archive, target) };
+  return { data, position, archive, reach: reachOf(contents, end, archive, target) };
 }
 
-function reachOf(stretches: readonly Stretch[], end: Lsn, archive: string, target: RestoreTarget): Lsn {
+function reachOf(
+  { stretches, end: archivedEnd }: ArchiveContents,
+  end: Lsn,
+  archive: string,
+  target: RestoreTarget,
+): Lsn {
   const own = stretches.find(({ from, to }) => from <= end && end <= to);
   const reach = own?.to ?? end;
   const next = stretches.find(({ from }) => from > reach)?.from;
@@ -69,10 +80,17 @@ function reachOf(stretches: readonly Stretch[], end: Lsn, archive: string, targe
   if (target.kind !== 'position' && next !== undefined) {
     throw invalid(`${gap}. To restore what lies before, name ${formatLsn(reach)} as the position`);
   }
+  // Of the others PostgreSQL finds out.
+  if (target.kind === 'end' && archivedEnd > reach) {
+    const lost = `${gap}, and its archive.json says that it has WAL up to ${formatLsn(archivedEnd)}: its newest files are missing`;
+    throw invalid(
+      `${lost}. Copy the archive again, archive.json first. To restore what lies before, name ${formatLsn(reach)} as the position`,
+    );
+  }
   return reach;
 }
 
-/** Where replay must have come to, at least, to have everything up to `at`. @throws Error if the WAL makes no sense */
+/** Where replay must have come to, at least, to have everything up to `at`. @throws CopyError `copyInvalid` if the WAL makes no sense */
 export async function wholeRecordsUpTo(wal: RestoredWal, at: Lsn): Promise<Lsn> {
   const files = await newestFiles(wal);
   const read = async (from: Lsn, _limit: Lsn, bytesMax: number): Promise<readonly Buffer[] | null> => {
@@ -89,7 +107,11 @@ export async function wholeRecordsUpTo(wal: RestoredWal, at: Lsn): Promise<Lsn> 
       await file.close();
     }
   };
-  return lastWholeRecord({ read }, { ...wal.position, end: at });
+  try {
+    return await lastWholeRecord({ read }, { ...wal.position, end: at });
+  } catch (error) {
+    throw invalid(`the WAL up to ${formatLsn(at)} cannot be read: ${(error as Error).message}`, error);
+  }
 }
 
 /** Of each segment the file that PostgreSQL reads: the archive's if it has one, and of the newest timeline. */
