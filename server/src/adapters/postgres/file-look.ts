@@ -13,7 +13,7 @@ import { damageIn, sqlStateOf } from './database-error.ts';
 import { readdir, stat } from './account-files.ts';
 import { inspectDataDirectory, isAbsence } from './inspect-data-directory.ts';
 import { type ListedDatabase, listDatabases } from './databases.ts';
-import { connectPg } from './pg-client.ts';
+import { connectPg, mainDatabase } from './pg-client.ts';
 import { lackOf, listRelationFiles, type RelationFile, relationsMax } from './relation-files.ts';
 import { rememberedNames } from './remembered/remembered-file.ts';
 import { RelationSizes, type SizeBounds } from './remembered/relation-sizes.ts';
@@ -110,10 +110,7 @@ export class FileLook {
   }
 
   private async relations(): Promise<FileFinding> {
-    const { name: database, bytes } = this.databases[0] ?? {
-      name: 'postgres',
-      bytes: Buffer.from('postgres'),
-    };
+    const { name: database, bytes } = this.databases[0] ?? { name: mainDatabase, bytes: mainDatabase };
     const { socketDir, statementMs = statementMsUsual } = this.place;
     try {
       const client = await connectPg({

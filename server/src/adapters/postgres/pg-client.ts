@@ -129,14 +129,41 @@ export function isEnterTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'timeout expired';
 }
 
+/** Where what concerns no single database is asked and done. */
+export const mainDatabase = 'postgres';
+/** In its place where it was dropped or renamed, or lets nobody in: a superuser may do that, and somebody must be able to make it again. Not in the first place: CREATE DATABASE copies it, and waits for us to leave. */
+const substitute = 'template1';
+
+/** There is no such database, or it lets nobody in. */
+function isShut(error: unknown): boolean {
+  const sqlState = sqlStateOf(error);
+  return sqlState === '3D000' || sqlState === '55000';
+}
+
+/** The main database, or its substitute. @throws what `enter` throws */
+export async function inMainDatabase<T>(enter: (database: string) => Promise<T>): Promise<T> {
+  try {
+    return await enter(mainDatabase);
+  } catch (error) {
+    if (!isShut(error)) throw error;
+    return enter(substitute);
+  }
+}
+
 /** PostgreSQL has no setting of this name. */
 const undefinedObject = '42704';
 /** The set of settings that the server at a place knows. */
 const versionAt = new Map<string, number>();
 const placesMax = 64;
 
-/** @throws whatever `pg` throws when PostgreSQL is away; Error if the session is not the superuser's */
-export async function connectPg(options: ConnectOptions): Promise<Client> {
+/** In `mainDatabase`, where that is asked for, or its substitute. @throws whatever `pg` throws when PostgreSQL is away; Error if the session is not the superuser's */
+export function connectPg(options: ConnectOptions): Promise<Client> {
+  return options.database === mainDatabase
+    ? inMainDatabase((database) => connect({ ...options, database }))
+    : connect(options);
+}
+
+async function connect(options: ConnectOptions): Promise<Client> {
   const { socketDir, version } = options;
   if (version !== undefined) return open(options, Number.parseInt(version, 10));
   const known = versionAt.get(socketDir);

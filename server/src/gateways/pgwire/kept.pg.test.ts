@@ -252,6 +252,41 @@ describe('a session that is made anew', () => {
     await client.query('DROP VIEW hidden; DROP FUNCTION once(), goes_on(), slow(int)');
   });
 
+  it.each<[string, string, unknown[]]>([
+    ['of a parameter', 'SELECT $1::checked FROM pg_sleep(0.3)', ['x']],
+    ['of a constant in a row', "SELECT '(x)'::holds FROM pg_sleep(0.3)", []],
+    ['of a constant in an array', "SELECT '{x}'::checked[] FROM pg_sleep(0.3)", []],
+    ['of a value in JSON', `SELECT json_populate_record(NULL::holds, '{"a": "x"}') FROM pg_sleep(0.3)`, []],
+    ['that an aggregate calls', 'SELECT gathers(a::text) FROM t, pg_sleep(0.3)', []],
+  ])('does not so where code of clients runs unseen: %s', async (_, text, values) => {
+    await client.query(`INSERT INTO t VALUES (7);
+      CREATE FUNCTION notes(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO t SELECT count(*) + 100 FROM t; RETURN true; EXCEPTION WHEN OTHERS THEN RETURN true; END $$;
+      CREATE FUNCTION counts(int, text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM notes($2); RETURN $1 + 1; END $$;
+      CREATE AGGREGATE gathers(text) (SFUNC = counts, STYPE = int, INITCOND = 0, PARALLEL = SAFE)`);
+    if (!text.includes('gathers')) {
+      await client.query(
+        'CREATE DOMAIN checked AS text CHECK (notes(VALUE)); CREATE TYPE holds AS (a checked)',
+      );
+    }
+    const asked = codeOf(client.query({ text, values }));
+    await cut();
+    expect(await asked).toBe('08007');
+    await client.query(
+      'DROP TYPE IF EXISTS holds; DROP DOMAIN IF EXISTS checked; DROP AGGREGATE gathers(text); DROP FUNCTION counts, notes',
+    );
+  });
+
+  it('does so in a database with domains that call nothing of clients', async () => {
+    await client.query(
+      'CREATE DOMAIN positive AS int CHECK (VALUE > 0 AND length(VALUE::text) < 9); CREATE DOMAIN needed AS text NOT NULL',
+    );
+    const asked = client.query("SELECT '{7}'::positive[] FROM pg_sleep(0.3)");
+    await cut();
+    expect((await asked).rowCount).toBe(1);
+    await client.query('DROP DOMAIN positive, needed');
+  });
+
   it('says so though its database has operators that lie', async () => {
     await client.query(`SET search_path = public, pg_catalog;
       CREATE FUNCTION liar(text, text) RETURNS boolean IMMUTABLE LANGUAGE sql AS 'SELECT false';

@@ -9,9 +9,9 @@ import { readdir, rm } from '../account-files.ts';
 import { join, relative } from 'node:path';
 import type { Client } from 'pg';
 import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
-import { listDatabases, type ListedDatabase } from '../databases.ts';
+import { listDatabases } from '../databases.ts';
 import { extensionSchema, makeExtension } from '../own-extension.ts';
-import { connectPg } from '../pg-client.ts';
+import { connectPg, mainDatabase } from '../pg-client.ts';
 import {
   lackOf,
   listRelationFiles,
@@ -46,7 +46,7 @@ export async function dropPrepared(dataDir: string): Promise<void> {
 
 /** Of a restored database that nobody else uses, and in which nothing is prepared: lets Barista into every database. @throws Error of PostgreSQL; the signal's reason */
 export async function openForChecks(server: RunningPostgres, signal?: AbortSignal): Promise<void> {
-  await withClient(server, { name: 'postgres', bytes: Buffer.from('postgres') }, signal, async (client) => {
+  await withClient(server, mainDatabase, signal, async (client) => {
     await client.query(
       'UPDATE pg_catalog.pg_database SET datallowconn = true WHERE NOT datallowconn AND datconnlimit OPERATOR(pg_catalog.<>) -2',
     );
@@ -201,24 +201,23 @@ export async function inEveryDatabase(
   signal: AbortSignal | undefined,
   work: (client: Client, database: string) => Promise<void>,
 ): Promise<readonly string[]> {
-  const main = { name: 'postgres', bytes: Buffer.from('postgres') };
-  const listed = await withClient(server, main, signal, listDatabases);
+  const listed = await withClient(server, mainDatabase, signal, listDatabases);
   const there = listed.filter(({ isBroken, isSealed }) => !isBroken && !isSealed);
   for (const database of there.filter(({ isOpen }) => isOpen))
-    await withClient(server, database, signal, (client) => work(client, database.name));
+    await withClient(server, database.bytes, signal, (client) => work(client, database.name));
   return there.filter(({ isOpen }) => !isOpen).map(({ name }) => name);
 }
 
 async function withClient<T>(
   { socketDir }: RunningPostgres,
-  database: Pick<ListedDatabase, 'name' | 'bytes'>,
+  database: string | Uint8Array,
   signal: AbortSignal | undefined,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   signal?.throwIfAborted();
   const settings = { lock_timeout: String(lockTimeoutMs) };
   // A check reads all of an index; the signal ends it.
-  const client = await connectPg({ socketDir, database: database.bytes, settings, silentMsMax: null });
+  const client = await connectPg({ socketDir, database, settings, silentMsMax: null });
   // What it is doing has no end of its own, perhaps.
   const quit = (): void => void client.end().catch(() => undefined);
   signal?.addEventListener('abort', quit, { once: true });

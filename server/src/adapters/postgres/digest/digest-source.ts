@@ -25,7 +25,7 @@ import {
 } from '../../../ports/digest.ts';
 import { sqlStateOf } from '../database-error.ts';
 import type { ListedDatabase } from '../databases.ts';
-import { isEnterTimeout } from '../pg-client.ts';
+import { inMainDatabase, isEnterTimeout } from '../pg-client.ts';
 import { HeldSnapshot, sequencesMs } from './held-snapshot.ts';
 import { nameOf, readDatabase } from './read-database.ts';
 import { lockTimeoutMs, type ReadingAddress, statementMsUsual } from './reading-session.ts';
@@ -37,7 +37,6 @@ const lookAgainMs = 100;
 /** Of one database, beyond the wait for its lock: a machine may be busy. */
 const enterMsMax = 10_000;
 const dayMs = 86_400_000;
-const mainDatabase = 'postgres';
 
 export interface DigestOptions {
   /** Each needs a session until it is read. Default: 10. */
@@ -55,7 +54,7 @@ export function createDigestSource(
     async prepare() {
       const prepared = new Prepared(
         address,
-        await HeldSnapshot.open(address, { name: mainDatabase, bytes: Buffer.from(mainDatabase) }),
+        await inMainDatabase((name) => HeldSnapshot.open(address, { name, bytes: Buffer.from(name) })),
         databasesMax,
       );
       await prepared.connect();
@@ -77,7 +76,7 @@ class Prepared implements PreparedDigest {
     this.address = address;
     this.databasesMax = databasesMax;
     this.main = main;
-    this.held.set(mainDatabase, main);
+    this.held.set(main.database, main);
   }
 
   /** Whatever changes until the snapshots are taken is made up for then. */
@@ -130,8 +129,8 @@ class Prepared implements PreparedDigest {
   /** The main database, and as many of the others as may be compared at once: drawn by the slot, so the same on all replicas, and others with each slot however far apart these are. */
   private inTurn(listed: readonly ListedDatabase[], slot: number): readonly ListedDatabase[] {
     if (listed.length <= this.databasesMax) return listed;
-    const main = listed.filter(({ name }) => name === mainDatabase);
-    const others = listed.filter(({ name }) => name !== mainDatabase);
+    const main = listed.filter(({ name }) => name === this.main.database);
+    const others = listed.filter(({ name }) => name !== this.main.database);
     const lots = new Map(others.map(({ name }) => [name, crc32(`${slot} ${name}`)]));
     const drawn = others.toSorted((a, b) => lots.get(a.name)! - lots.get(b.name)!);
     return [...main, ...drawn.slice(0, this.databasesMax - 1)];

@@ -456,9 +456,9 @@ export class Following implements UpstreamListener {
   }
 
   /** What is concluded from absence holds in the session that was found: it acts nowhere else, and what is executed again can only have read. */
-  mayTrust({ trustsAbsence, resends }: Continuation, { told, safePlans }: LoggedIn): boolean {
+  mayTrust({ trustsAbsence, resends }: Continuation, { told, saidSafe }: LoggedIn): boolean {
     if (trustsAbsence && (told !== 'f' || this.state.spokeOfElsewhere)) return false;
-    return resends !== 'reading' || safePlans === this.readQuestion?.plans;
+    return resends !== 'reading' || saidSafe === this.readQuestion?.safe;
   }
 
   private get readQuestion(): ReadQuestion | null {

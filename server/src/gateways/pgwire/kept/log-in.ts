@@ -20,7 +20,7 @@ import * as errors from '../errors.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
 import { meaningOf, saysBackendEnded } from './last-words.ts';
 import { defaultsIn, type LoginDefaults } from './login-defaults.ts';
-import { isSafePlan } from './read-question.ts';
+import { isSafe } from './read-question.ts';
 import type { RestoreStep } from './restore.ts';
 
 export type LogInResult =
@@ -34,8 +34,8 @@ export type LogInResult =
       readonly forgotten: readonly string[];
       /** Whether it may act elsewhere: `t` or `f`; null: it was not asked, or not answered. */
       readonly told: string | null;
-      /** So many statements were found to read only. */
-      readonly safePlans: number;
+      /** So many answers have said that what was under way can only have read. */
+      readonly saidSafe: number;
       /** The defaults that it has; null: so. */
       readonly defaults: LoginDefaults;
     }
@@ -84,7 +84,7 @@ class LogIn {
   private readonly forgotten: string[] = [];
   private key: Buffer | null = null;
   private told: string | null = null;
-  private safePlans = 0;
+  private saidSafe = 0;
   private defaults: LoginDefaults = null;
   /** -1: it logs in. */
   private step = -1;
@@ -164,7 +164,7 @@ class LogIn {
   private answered(asked: RestoreStep['asks'], row: Buffer): void {
     if (asked === 'effects') this.told = firstColumn(row);
     else if (asked === 'defaults') this.defaults = defaultsIn(row);
-    else if (asked === 'reads' && isSafePlan(row)) this.safePlans += 1;
+    else if (asked === 'reads' && isSafe(row)) this.saidSafe += 1;
   }
 
   private failed(fields: ErrorFields): void {
@@ -192,8 +192,8 @@ class LogIn {
       this.upstream.write(Buffer.concat(steps.map(({ bytes }) => bytes)));
     this.step += 1;
     if (this.step < steps.length) return;
-    const { parameters, key, notifications, forgotten, told, safePlans, defaults } = this;
-    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, safePlans, defaults });
+    const { parameters, key, notifications, forgotten, told, saidSafe, defaults } = this;
+    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, saidSafe, defaults });
   }
 
   private again(error: GatewayError, broke: boolean): void {

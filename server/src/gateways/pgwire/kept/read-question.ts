@@ -3,6 +3,8 @@
  *
  * A text that begins with SELECT may call a function that writes, and what it wrote may be committed. PostgreSQL itself judges that when it plans: it plans nothing for parallel workers that calls a function which is not marked
  * PARALLEL SAFE, changes data or locks rows. With `debug_parallel_query` it puts a Gather above everything that is safe as a whole, and EXPLAIN shows it. Functions of clients are unsafe unless their author says otherwise.
+ * It does not look at all that may call them: the checks of domains, which run wherever a value of the type is read, a constant as a statement is parsed; what an aggregate is made of; what a range type subtracts by, which the
+ * planner calls. So a database that has such a thing with a function not marked so has no statement that is called a read.
  * Pure. Invariant: what cannot be judged is not called a read.
  */
 import { firstColumn, frameOf } from '../../../pgwire/backend-messages.ts';
@@ -17,8 +19,8 @@ import { lockLimit, type RestoreStep } from './restore.ts';
 
 export interface ReadQuestion {
   readonly steps: readonly RestoreStep[];
-  /** So many plans have to be found safe. */
-  readonly plans: number;
+  /** So many of the answers have to say so. */
+  readonly safe: number;
 }
 
 const own = ownQuestions.reads;
@@ -29,10 +31,22 @@ const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
   FROM pg_catalog.pg_settings s, (VALUES ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'), ('max_parallel_workers_per_gather', '1'), ('parallel_setup_cost', '1e100'),
     ('statement_timeout', '1000')) v (name, setting)
   WHERE s.name = v.name`);
+const word = 'all that runs is marked';
+/** Answered with the word where nothing runs functions of clients unseen. 16384: what is below is PostgreSQL's own. A check that names nothing but what is PostgreSQL's own depends on its domain only. */
+const marked =
+  ownSql(`SELECT '${word}' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_depend d
+      ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'n' WHERE c.contypid <> 0)
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc p ON p.oid = a.aggfnoid::pg_catalog.oid JOIN pg_catalog.pg_proc f
+      ON f.oid = ANY (ARRAY[a.aggtransfn::pg_catalog.oid, a.aggfinalfn::pg_catalog.oid, a.aggcombinefn::pg_catalog.oid, a.aggserialfn::pg_catalog.oid,
+        a.aggdeserialfn::pg_catalog.oid, a.aggmtransfn::pg_catalog.oid, a.aggminvtransfn::pg_catalog.oid, a.aggmfinalfn::pg_catalog.oid])
+      WHERE p.oid >= 16384 AND p.proparallel = 's' AND f.proparallel <> 's')
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_range r JOIN pg_catalog.pg_proc f ON f.oid = ANY (ARRAY[r.rngsubdiff::pg_catalog.oid, r.rngcanonical::pg_catalog.oid])
+      WHERE f.oid >= 16384 AND f.proparallel <> 's')`);
 const ahead = Buffer.concat([
   send.runsAs(own, 'BEGIN READ ONLY'),
   send.runsAs(own, settings),
   send.runsAs(own, lockLimit),
+  send.runsAs(own, marked),
 ]);
 const behind = Buffer.concat([send.runsAs(own, 'ROLLBACK'), send.sync]);
 const safePlan = /^\[\s*\{\s*"Plan":\s*\{\s*"Node Type": "Gather"/;
@@ -74,13 +88,14 @@ export function readQuestion(
   };
   return {
     steps: [question, { bytes: behind, onError: 'expected', statement: '' }],
-    plans: plans.length,
+    safe: plans.length + 1,
   };
 }
 
-/** A row of the answer: whether it is a plan that is safe. */
-export function isSafePlan(row: Buffer): boolean {
-  return safePlan.test(firstColumn(row)?.slice(0, planBytesMax) ?? '');
+/** A row of the answer: whether it is a plan that is safe, or the word that says the same of the database. */
+export function isSafe(row: Buffer): boolean {
+  const said = firstColumn(row)?.slice(0, planBytesMax) ?? '';
+  return said === word || safePlan.test(said);
 }
 
 const planBytesMax = 200;
