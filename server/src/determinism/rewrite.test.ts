@@ -124,6 +124,7 @@ test.each([
   ["select * from crosstab('select 1, 2, now()') as t(a int, b int)", 'SQL in a string'],
   ['create function f() returns int language sql as $$select now()$$', 'bodies as strings'],
   ['do $$begin perform clock_timestamp(); end$$', 'bodies as strings'],
+  ["do $$begin execute format('alter /**/ database %I rename to y', 'x'); end$$", 'bodies as strings'],
   ['create function f() returns timestamptz language sql as $$select\nnow()$$', 'bodies as strings'],
   ["create function f() returns void language plpgsql as $$begin set work_mem = '8MB'; end$$", effects],
   ["create function f() returns void language sql as $$/* x */ set work_mem = '8MB'$$", effects],

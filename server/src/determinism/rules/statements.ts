@@ -5,6 +5,7 @@ import type { ParsedStatement, TreeNode } from '../parser.ts';
 import type { Refusal } from '../rewriting.ts';
 import { nodesOf, strings, word } from '../tree.ts';
 import { acknowledgeOf } from './acknowledge.ts';
+import { withoutComments } from '../../pgwire/comments.ts';
 import { namedInText } from './bodies.ts';
 import { effectOfBody } from './session-effects.ts';
 
@@ -122,6 +123,12 @@ function functionRefusal(node: TreeNode, isKept: boolean): Why | undefined {
   const body = bodyIn(options);
   const effect = isKept ? effectOfBody(body) : undefined;
   if (effect !== undefined) return effect;
+  if (renamesDatabase(body))
+    return {
+      message: 'the body renames a database, which would wait for other sessions to leave it',
+      hint: 'Let the client say ALTER DATABASE itself.',
+      rule: 'bodies as strings',
+    };
   const found = namedInText(body);
   if (found === undefined) return undefined;
   return {
@@ -129,6 +136,12 @@ function functionRefusal(node: TreeNode, isKept: boolean): Why | undefined {
     hint: 'Call functions of barista_fn in it, or write an SQL body with BEGIN ATOMIC.',
     rule: 'bodies as strings',
   };
+}
+
+/** Of statements that wait so the only one that a function can run. The executor looks for it in the text of a request (payload/statements/databases-in-use.ts). */
+function renamesDatabase(body: string): boolean {
+  const bare = withoutComments(body);
+  return /\balter\s+database\b/i.test(bare) && /\brename\b/i.test(bare);
 }
 
 /** What PostgreSQL keeps begins so; anything else it takes for the password itself. */

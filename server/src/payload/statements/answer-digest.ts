@@ -6,6 +6,7 @@
  */
 import { crcAdd, crcEnd, crcStart } from '../../wal/record/crc32c.ts';
 import { readErrorFields } from '../../pgwire/backend-messages.ts';
+import { FrameSplitter } from '../../pgwire/frame-splitter.ts';
 import { back } from '../../pgwire/message-types.ts';
 
 export class AnswerDigest {
@@ -62,6 +63,15 @@ export class AnswerDigest {
   private take(bytes: Buffer): void {
     this.crc = crcAdd(this.crc, bytes, 0, bytes.length);
   }
+}
+
+/** Of an answer that PostgreSQL did not give. */
+export function digestOf(answer: Buffer): string {
+  const digest = new AnswerDigest();
+  const splitter = new FrameSplitter(answer.length);
+  splitter.feed(answer);
+  while (splitter.next()) digest.add(answer.subarray(splitter.start, splitter.end));
+  return digest.end();
 }
 
 const logCount = Buffer.from('log_cnt\0');

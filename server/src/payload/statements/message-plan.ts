@@ -14,11 +14,13 @@ import {
   countEnds,
   malformed,
   messagesOf,
+  notBehindRollback,
   noDataToCopy,
   planQuery,
   ownCall,
   refusalOf,
 } from './request-plan.ts';
+import type { NeededDatabase } from './databases-in-use.ts';
 import { fitsSavepoint, mayWrite, statementsOf } from './text-statements.ts';
 
 /** A statement that is known by its name alone was made by SQL's PREPARE, which takes only such. */
@@ -69,6 +71,7 @@ class MessagePlanner {
   private readonly closings: Buffer[] = [];
   private readonly bound: (readonly [string, StatementMeaning])[] = [];
   private readonly executed: StatementMeaning[] = [];
+  private readonly needs: NeededDatabase[] = [];
   private mayChangeState = false;
   private isAlone = false;
   private hasSync = false;
@@ -122,6 +125,7 @@ class MessagePlanner {
     if (!this.hasSync) return malformed;
     const { status } = this.context;
     const { isDivided } = this.course;
+    if (status === 'E' && this.needs.length > 0) return notBehindRollback;
     return {
       code: 'run',
       bytes: Buffer.concat(this.out),
@@ -137,6 +141,7 @@ class MessagePlanner {
       copies: countEnds(messages),
       isDivided: isDivided && this.executed.length > 1 && this.advances > 0,
       mayChangeState: this.mayChangeState,
+      needs: this.needs,
       prepared: this.prepared,
       closings: this.closings,
       bound: this.bound,
@@ -165,6 +170,8 @@ class MessagePlanner {
     const meaning = this.portals.get(name) ?? ordinary;
     if (!this.course.isInBlock && (meaning.kind === 'alone' || meaning.kind === 'procedure'))
       this.isAlone = true;
+    const needed = this.course.needs(meaning);
+    if (needed !== null) this.needs.push(needed);
     if (this.course.take(meaning)) this.advance(this.course.isInBlock);
     this.executed.push(meaning);
     this.mayChangeState ||= meaning.changesState;
@@ -198,8 +205,8 @@ class MessagePlanner {
 }
 
 /** What a Parse holds is one statement, or PostgreSQL refuses it: its first word is enough where its end is not clear. */
-function meaningOf({ kind, word, changesState }: StatementMeaning): StatementMeaning {
-  return { kind: kind === 'unclear' && ordinaryWords.has(word) ? 'plain' : kind, word, changesState };
+function meaningOf({ kind, word, changesState, needs = null }: StatementMeaning): StatementMeaning {
+  return { kind: kind === 'unclear' && ordinaryWords.has(word) ? 'plain' : kind, word, changesState, needs };
 }
 
 const ordinaryWords: ReadonlySet<string> = new Set([

@@ -9,6 +9,7 @@ import { headerBytes } from '../../pgwire/frame-splitter.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { front, type TransactionStatus } from '../../pgwire/message-types.ts';
 import type { TextRules } from '../../pgwire/text-rules.ts';
+import { fitsBlock, type NeededDatabase } from './databases-in-use.ts';
 import { type TextStatement, fitsSavepoint, mayWrite, statementsOf } from './text-statements.ts';
 
 /** The call that advances the pointer, as SQL; and the name of its column, by which its answer is known. */
@@ -23,6 +24,8 @@ export interface StatementMeaning {
   readonly word: string;
   /** Whenever it is executed (text-statements.ts). */
   readonly changesState: boolean;
+  /** Nobody else may be in this database whenever it is executed. */
+  readonly needs?: NeededDatabase | null;
 }
 
 export interface PlanContext {
@@ -65,6 +68,8 @@ export interface RequestPlan {
   /** More than one transaction may be committed, or one begun behind a COMMIT: what a crash leaves may be half of it. */
   readonly isDivided: boolean;
   readonly mayChangeState: boolean;
+  /** Databases that nobody else may be in. */
+  readonly needs: readonly NeededDatabase[];
   readonly prepared: readonly (readonly [name: string, meaning: StatementMeaning])[];
   /** Closes each of these, in their order: what was prepared stays so when a request that waits is taken back. */
   readonly closings: readonly Buffer[];
@@ -101,6 +106,15 @@ export const malformed: PlanRefusal = {
   message: 'a request is one Query, or messages up to a Sync',
 };
 
+/** Whether anybody is in the database cannot be asked within a block that has failed. */
+export const notBehindRollback: PlanRefusal = {
+  code: 'refused',
+  sqlState: '0A000',
+  message:
+    'ALTER DATABASE in one request with the ROLLBACK ahead of it is not supported under payload: statements',
+  hint: 'Send the ROLLBACK by itself.',
+};
+
 /** What PostgreSQL cannot do so that all replicas go on alike. Null: nothing of the kind. */
 export function refusalOf(statement: StatementMeaning): PlanRefusal | null {
   if (statement.kind === 'prepare')
@@ -131,8 +145,11 @@ export function planQuery(
     const refusal = refusalOf(statement);
     if (refusal !== null) return { ...refusal, text: Buffer.from(text) };
   }
+  const { places, needs, isDivided } = courseOf(statements, context.status, text.length);
+  if (context.status === 'E' && needs.length > 0) return notBehindRollback;
   const common = {
     code: 'run',
+    needs,
     expected: null,
     copies: countEnds(copies),
     mayChangeState: statements.some(({ changesState }) => changesState),
@@ -154,7 +171,6 @@ export function planQuery(
       isDivided: false,
     };
   }
-  const { places, isDivided } = placesOf(statements, context.status, text.length);
   const pieces: Buffer[] = [];
   const insertions: Insertion[] = [];
   let from = 0;
@@ -194,18 +210,25 @@ interface Place {
   readonly isEnd: boolean;
 }
 
-function placesOf(
+function courseOf(
   statements: readonly TextStatement[],
   status: TransactionStatus,
   end: number,
-): { readonly places: readonly Place[]; readonly isDivided: boolean } {
+): {
+  readonly places: readonly Place[];
+  readonly needs: readonly NeededDatabase[];
+  readonly isDivided: boolean;
+} {
   const course = new TransactionCourse(status);
   const places: Place[] = [];
+  const needs: NeededDatabase[] = [];
   for (const statement of statements) {
+    const needed = course.needs(statement);
+    if (needed !== null) needs.push(needed);
     if (course.take(statement)) places.push({ at: statement.start, goesOn: course.isInBlock, isEnd: false });
   }
   if (course.end()) places.push({ at: end, goesOn: false, isEnd: true });
-  return { places, isDivided: course.isDivided };
+  return { places, needs, isDivided: course.isDivided };
 }
 
 /** Where in the course of a request the pointer must be advanced. */
@@ -223,6 +246,12 @@ export class TransactionCourse {
 
   get isInBlock(): boolean {
     return this.inBlock;
+  }
+
+  /** The database that nobody else may be in where this statement stands; null: it needs none, or PostgreSQL refuses it there. */
+  needs({ needs = null }: StatementMeaning): NeededDatabase | null {
+    if (needs === null || this.isFailed) return null;
+    return this.inBlock && !fitsBlock(needs) ? null : needs;
   }
 
   /** Whether the pointer is to be advanced ahead of this statement. */

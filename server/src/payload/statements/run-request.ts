@@ -9,9 +9,11 @@ import { ownSql } from '../../pgwire/own-sql.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
+import { digestOf } from './answer-digest.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { type ClientSession, rulesBehind } from './client-session.ts';
 import type { OperationResult } from './executor.ts';
+import { inUse } from './databases-in-use.ts';
 import { planRequest } from './message-plan.ts';
 import type { RequestOperation } from './operation.ts';
 import type { Advance, RequestPlan } from './request-plan.ts';
@@ -33,12 +35,14 @@ import { closedAnswer, endedAnswer, failure } from './told-results.ts';
 import { unwelcoming } from './welcome-sessions.ts';
 
 export interface RunRequestOptions {
-  readonly database: Pick<StatementDatabase, 'sign' | 'isThere'>;
+  readonly database: Pick<StatementDatabase, 'sign' | 'isThere' | 'query'>;
   readonly timers: Pick<Timers, 'after'>;
   readonly memory: SessionMemory;
   readonly runner: RequestRunner;
   readonly answerBytesMax: number;
   readonly ahead?: (request: RequestOperation, beginsTransaction: boolean) => readonly string[];
+  /** Of all other sessions. */
+  readonly processesBeside: (session: ClientSession) => readonly number[];
 }
 
 export type RequestOutcome =
@@ -155,6 +159,8 @@ export class RunRequest {
       await this.failBlock(session);
       return { code: 'done', result: failure(session, plan) };
     }
+    const busy = await this.failIfInUse(session, plan);
+    if (busy !== null) return { code: 'done', result: busy };
     if (!this.noteWords(session, text, plan)) {
       await this.failBlock(session);
       return { code: 'done', result: failure(session, preparesTooMuch) };
@@ -186,6 +192,21 @@ export class RunRequest {
       await memory.endAlone(this.slot, this.nextStep(), open);
     }
     return { code: 'done', result: isFollowed ? result : closedAnswer(keepsTooMuch) };
+  }
+
+  /** Nothing of a request is executed that would wait for others to leave a database: also where it has other statements ahead of that, which PostgreSQL would have executed. */
+  private async failIfInUse(session: ClientSession, { needs }: RequestPlan): Promise<OperationResult | null> {
+    const { runner, database, processesBeside } = this.options;
+    for (const needed of needs) {
+      const ask = (bytes: Buffer): Promise<readonly Buffer[]> => runner.ask(session, bytes);
+      const found = await inUse(needed, ask, processesBeside(session), database);
+      if (found === null) continue;
+      await this.failBlock(session);
+      const failed = failure(session, found);
+      // A replica of an earlier version has PostgreSQL say it.
+      return { ...failed, digest: digestOf(failed.answer) };
+    }
+    return null;
   }
 
   /** The request may execute prepared statements that could not be made again: what they are about may be there by now. Only those that it names are tried, so a request costs no more than it says. */

@@ -96,6 +96,7 @@ export class SerialExecutor implements StatementExecutor {
       ...options,
       memory: this.memory,
       runner: this.runner,
+      processesBeside: (session) => this.sessions.processesBeside(session),
     });
   }
 

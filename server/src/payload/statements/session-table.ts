@@ -42,6 +42,13 @@ export class SessionTable {
     return this.all().find(({ connection }) => connection.processId === processId)?.number;
   }
 
+  /** Processes of all others at PostgreSQL. */
+  processesBeside(session: ClientSession): readonly number[] {
+    return this.all()
+      .filter((one) => one !== session)
+      .map(({ connection }) => connection.processId);
+  }
+
   /** Some hold what outlives their transactions. */
   get isBound(): boolean {
     return this.all().some(({ state }) => state.isBound);

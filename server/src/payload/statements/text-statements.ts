@@ -4,6 +4,7 @@ import { isSpace, isWordByte } from '../../pgwire/sql-bytes.ts';
 import type { StatementKind } from '../../pgwire/statement-kinds.ts';
 import { StatementReader } from '../../pgwire/statement-reader.ts';
 import type { TextRules } from '../../pgwire/text-rules.ts';
+import { neededDatabase, type NeededDatabase } from './databases-in-use.ts';
 
 export interface TextStatement {
   readonly kind: StatementKind;
@@ -11,6 +12,8 @@ export interface TextStatement {
   readonly word: string;
   /** It may change what its session has besides its transaction: settings, prepared statements, LISTEN, advisory locks, cursors WITH HOLD. Finding too much costs a question. */
   readonly changesState: boolean;
+  /** Nobody else may be in it (databases-in-use.ts). */
+  readonly needs: NeededDatabase | null;
   /** Bytes of the text; `start` is right behind the semicolon before it. */
   readonly start: number;
   readonly end: number;
@@ -22,8 +25,9 @@ export function statementsOf(text: Buffer, rules: TextRules): readonly TextState
   const reader = new StatementReader(rules, (kind) => {
     const { at } = reader;
     const word = firstWord(text, start, at);
-    const changesState = changes(word, text.toString('latin1', start, at));
-    found.push({ kind, word, changesState, start, end: at });
+    const statement = text.toString('latin1', start, at);
+    const needs = ofDatabases.has(word) ? neededDatabase(statement) : null;
+    found.push({ kind, word, changesState: changes(word, statement), needs, start, end: at });
     start = at + 1;
   });
   reader.push(text, 0, text.length);
@@ -64,7 +68,14 @@ function withoutParentheses(text: string): string {
 function joined(found: readonly TextStatement[]): TextStatement {
   const [first] = found;
   const changesState = found.some((each) => each.changesState);
-  return { kind: 'plain', word: 'create', changesState, start: first!.start, end: found.at(-1)!.end };
+  return {
+    kind: 'plain',
+    word: 'create',
+    changesState,
+    needs: null,
+    start: first!.start,
+    end: found.at(-1)!.end,
+  };
 }
 
 function firstWord(text: Buffer, from: number, to: number): string {
@@ -81,6 +92,8 @@ function firstWord(text: Buffer, from: number, to: number): string {
   while (at < to && isWordByte(text[at]!)) at += 1;
   return text.toString('latin1', begin, at).toLowerCase();
 }
+
+const ofDatabases: ReadonlySet<string> = new Set(['create', 'alter', 'drop']);
 
 /** What `execute` was prepared to do is not known. */
 const stateWords: ReadonlySet<string> = new Set([

@@ -8,13 +8,14 @@ import { ownSql } from '../../pgwire/own-sql.ts';
 /** A request that says none of these words leaves everybody welcome. */
 export const unwelcoming = /\b(?:alter|drop|revoke|reassign)\b/i;
 
+/** A process that is gone was ended by DROP DATABASE ... WITH (FORCE), or by what the next request of its session will tell: only what is there by name decides. */
 const question = ownSql(`SELECT number::pg_catalog.text FROM (
     SELECT s.number, r.oid AS role, d.oid AS db, r.rolcanlogin, r.rolsuper, r.rolreplication, d.datallowconn, r.rolconnlimit, d.datconnlimit,
       pg_catalog.row_number() OVER (PARTITION BY s.role ORDER BY s.number) AS of_role, pg_catalog.row_number() OVER (PARTITION BY s.db ORDER BY s.number) AS of_db
     FROM ROWS FROM (pg_catalog.unnest($1::int[]), pg_catalog.unnest($2::pg_catalog.text[]), pg_catalog.unnest($3::pg_catalog.text[]), pg_catalog.unnest($4::bigint[])) AS s (pid, role, db, number)
-    JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
-    LEFT JOIN pg_catalog.pg_roles r ON r.oid = a.usesysid AND r.rolname = s.role
-    LEFT JOIN pg_catalog.pg_database d ON d.oid = a.datid AND d.datname = s.db
+    LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = s.pid
+    LEFT JOIN pg_catalog.pg_roles r ON (a.pid IS NULL OR r.oid = a.usesysid) AND r.rolname = s.role
+    LEFT JOIN pg_catalog.pg_database d ON (a.pid IS NULL OR d.oid = a.datid) AND d.datname = s.db
   ) AS known
   WHERE role IS NULL OR db IS NULL OR NOT rolcanlogin OR rolsuper OR rolreplication OR NOT datallowconn
     OR NOT pg_catalog.has_database_privilege(role, db, 'CONNECT')

@@ -1,0 +1,201 @@
+/**
+ * Statements for which PostgreSQL waits until nobody else is in a database: DROP DATABASE, ALTER DATABASE ... RENAME TO and SET TABLESPACE, CREATE DATABASE of its template.
+ *
+ * PostgreSQL sleeps up to five seconds for others to leave. Here one operation is executed at a time, so nobody could leave meanwhile, and all others would wait. So the executor asks beforehand, and tells PostgreSQL's error at
+ * once. Which sessions are open follows from the log, so all replicas decide alike. DROP DATABASE ... WITH (FORCE) ends the others, and does not wait.
+ */
+import { columnsOf, frameOf } from '../../pgwire/backend-messages.ts';
+import * as send from '../../pgwire/frontend-messages.ts';
+import { back, front } from '../../pgwire/message-types.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
+import type { StatementDatabase } from '../../ports/statement-database.ts';
+
+/** A database that must be empty. Names are literals of SQL, in the encoding of the client, as latin1 byte for byte. */
+export interface NeededDatabase {
+  readonly what: 'drop' | 'alter' | 'rename' | 'source';
+  readonly name: string;
+  /** Of the database that the statement makes; null: it makes none. */
+  readonly makes: string | null;
+}
+
+/** `statement`: latin1, of one statement. Null: it needs no empty database, or PostgreSQL will not understand it. */
+export function neededDatabase(statement: string): NeededDatabase | null {
+  const found = tokensOf(statement);
+  const [verb, object, ...rest] = found;
+  if (object?.toLowerCase() !== 'database') return null;
+  const word = (index: number): string => rest[index]?.toLowerCase() ?? '';
+  switch (verb?.toLowerCase()) {
+    case 'drop': {
+      const at = word(0) === 'if' && word(1) === 'exists' ? 2 : 0;
+      const isForced = rest.slice(at + 1).some((one) => one.toLowerCase() === 'force');
+      return isForced ? null : needed('drop', rest[at], null);
+    }
+    case 'alter':
+      if (word(1) === 'rename' && word(2) === 'to') return needed('rename', rest[0], rest[3]);
+      return word(1) === 'set' && word(2) === 'tablespace' ? needed('alter', rest[0], null) : null;
+    case 'create':
+      return needed('source', templateIn(rest.slice(1)) ?? 'template1', rest[0]);
+    default:
+      return null;
+  }
+}
+
+/** Whether a transaction that goes on may hold the statement; PostgreSQL refuses the others there at once. */
+export const fitsBlock = ({ what }: NeededDatabase): boolean => what === 'rename';
+
+function needed(
+  what: NeededDatabase['what'],
+  name: string | undefined,
+  makes: string | null | undefined,
+): NeededDatabase | null {
+  const literal = name === undefined ? null : literalOf(name);
+  if (literal === null) return null;
+  return { what, name: literal, makes: typeof makes === 'string' ? literalOf(makes) : null };
+}
+
+/** `options`: behind the name of the new database. Undefined: they name none. */
+function templateIn(options: readonly string[]): string | undefined {
+  let at = options[0]?.toLowerCase() === 'with' ? 1 : 0;
+  while (at < options.length) {
+    const option = options[at]!.toLowerCase();
+    at += option === 'connection' ? 2 : 1;
+    if (options[at] === '=') at += 1;
+    if (options[at] === '-' || options[at] === '+') at += 1;
+    const value = options[at];
+    if (option === 'template') return value?.toLowerCase() === 'default' ? undefined : value;
+    at += 1;
+  }
+  return undefined;
+}
+
+const blank = /(?:[ \t\n\r\f\v]|--[^\n\r]*)+/y;
+const more = String.raw`(?:[ \t\f\v]*[\n\r][ \t\n\r\f\v]*`;
+/** Names and strings as PostgreSQL's scanner has them, a string with the lines on which it goes on; else one character. */
+const token = new RegExp(
+  [
+    String.raw`(?:u&)?"(?:[^"]|"")*"`,
+    String.raw`e'(?:[^'\\]|\\[^]|'')*'${more}'(?:[^'\\]|\\[^]|'')*')*`,
+    String.raw`(?:u&)?'(?:[^']|'')*'${more}'(?:[^']|'')*')*`,
+    String.raw`\$([a-z_\x80-\xff][\w\x80-\xff]*)?\$[^]*?\$\1\$`,
+    String.raw`[a-z_\x80-\xff][\w$\x80-\xff]*`,
+    '[^]',
+  ].join('|'),
+  'iy',
+);
+/** A statement about a database has fewer, and an option each few. */
+const tokensMax = 100;
+
+function tokensOf(text: string): readonly string[] {
+  const found: string[] = [];
+  let at = 0;
+  while (at < text.length && found.length < tokensMax) {
+    if (text.startsWith('/*', at)) {
+      at = commentEnd(text, at);
+      continue;
+    }
+    blank.lastIndex = at;
+    if (blank.test(text)) {
+      at = blank.lastIndex;
+      continue;
+    }
+    token.lastIndex = at;
+    const one = token.exec(text)?.[0] ?? text[at]!;
+    at += one.length;
+    // U&"..." UESCAPE '!' is one name.
+    if (found.at(-1)?.toLowerCase() === 'uescape' && /^u&/i.test(found.at(-2) ?? ''))
+      found.splice(-2, 2, `${found.at(-2)} UESCAPE ${one}`);
+    else found.push(one);
+  }
+  return found;
+}
+
+function commentEnd(text: string, from: number): number {
+  const sign = /\/\*|\*\//g;
+  sign.lastIndex = from;
+  let depth = 0;
+  for (let one = sign.exec(text); one !== null; one = sign.exec(text)) {
+    depth += one[0] === '/*' ? 1 : -1;
+    if (depth === 0) return sign.lastIndex;
+  }
+  return text.length;
+}
+
+/** Null: it is no name. In a database whose encoding has one byte for a letter PostgreSQL lowers others than those of ASCII, too. */
+function literalOf(name: string): string | null {
+  if (/^(?:e|u&)?'|^\$/i.test(name)) return name;
+  const unicode = /^u&"([^]*)"( UESCAPE '[^]')?$/i.exec(name);
+  if (unicode !== null)
+    return `U&'${unicode[1]!.replaceAll('""', '"').replaceAll("'", "''")}'${unicode[2] ?? ''}`;
+  const quoted = /^"([^]*)"$/.exec(name);
+  const plain = quoted?.[1]!.replaceAll('""', '"') ?? name.replaceAll(/[A-Z]/g, (one) => one.toLowerCase());
+  if (quoted === null && !/^[a-z_\x80-\xff]/.test(plain)) return null;
+  return `E'${plain.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+}
+
+const own = 'pg_barista_own';
+const isOwner = "pg_catalog.pg_has_role(d.datdba, 'USAGE')";
+const isElsewhere = 'd.datname <> pg_catalog.current_database()';
+/** What PostgreSQL would say before it waits; where it would refuse for a rarer reason (a slot, an encoding, a tablespace), 55006 is told all the same. */
+const goesSoFar: Readonly<Record<NeededDatabase['what'], string>> = {
+  drop: `${isOwner} AND ${isElsewhere} AND NOT d.datistemplate`,
+  alter: `${isOwner} AND ${isElsewhere}`,
+  rename: `${isOwner} AND ${isElsewhere}`,
+  source: `(d.datistemplate OR ${isOwner}) AND EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = current_user AND r.rolcreatedb)`,
+};
+
+/** Asked in the client's session, with its role and its encoding; answered with one ReadyForQuery. */
+function question({ what, name, makes }: NeededDatabase): Buffer {
+  // The client's text stands where ownSql does not reach it.
+  const [head, tail] = ownSql(
+    `SELECT d.oid, d.datname FROM pg_catalog.pg_database d WHERE ${goesSoFar[what]} AND d.datname = (:name)::pg_catalog.name`,
+  ).split(':name') as [string, string];
+  const [exists, end] = ownSql(
+    'AND NOT EXISTS (SELECT FROM pg_catalog.pg_database o WHERE o.datname = (:name)::pg_catalog.name)',
+  ).split(':name') as [string, string];
+  const sql = `${head}${name}${tail}${makes === null ? '' : ` ${exists}${makes}${end}`}`;
+  const parse = Buffer.concat([Buffer.from(`${own}\0${sql}\0`, 'latin1'), Buffer.alloc(2)]);
+  return Buffer.concat([
+    frameOf(front.parse, parse),
+    send.bind({ portal: own, statement: own }),
+    send.execute(own),
+    send.closePortal(own),
+    send.closeStatement(own),
+    send.sync,
+  ]);
+}
+
+const countSql = ownSql(
+  'SELECT pg_catalog.count(*)::pg_catalog.text AS others FROM pg_catalog.pg_stat_activity WHERE pid = ANY($1::pg_catalog.int4[]) AND datid = $2::pg_catalog.oid',
+);
+
+export interface InUse {
+  readonly sqlState: string;
+  readonly message: string;
+  readonly detail: string;
+}
+
+/**
+ * As PostgreSQL would tell it behind its wait. Null: nobody else is there, or the statement does not come so far. `ask`: in the client's session. `others`: processes of all other sessions; each is there until its session is closed.
+ */
+export async function inUse(
+  needs: NeededDatabase,
+  ask: (bytes: Buffer) => Promise<readonly Buffer[]>,
+  others: readonly number[],
+  database: Pick<StatementDatabase, 'query'>,
+): Promise<InUse | null> {
+  if (others.length === 0) return null;
+  const answer = await ask(question(needs));
+  const row = answer.find(([type]) => type === back.dataRow);
+  if (row === undefined) return null;
+  const [oid = '', name = ''] = columnsOf(row);
+  const [counted] = await database.query(countSql, [others, oid]);
+  const count = Number(counted?.['others'] ?? 0);
+  if (count === 0) return null;
+  const shown = Buffer.from(name ?? '', 'latin1').toString('utf8');
+  const is = count === 1 ? 'is 1 other session' : `are ${count} other sessions`;
+  return {
+    sqlState: '55006',
+    message: `${needs.what === 'source' ? 'source ' : ''}database "${shown}" is being accessed by other users`,
+    detail: `There ${is} using the database.`,
+  };
+}
