@@ -9,6 +9,7 @@ import { dirname } from 'node:path';
 import { ConfigError } from '../config/config-error.ts';
 import { LogStoreError } from '../ports/log-store.ts';
 import { CliError, exitCodes, type ExitCode } from './errors.ts';
+import { openFilesMax } from './open-files.ts';
 
 export type FailureKind = 'expected' | 'defect';
 
@@ -113,7 +114,7 @@ function isSystemError(error: Error): error is SystemError {
 function whyRefused({ code, path }: SystemError): string | null {
   switch (code) {
     case 'EMFILE':
-      return `Too many open files: this process may have ${openFilesMax()} of them. Allow more: "ulimit -n 4096", or LimitNOFILE= in its systemd unit.`;
+      return `Too many open files: this process may have ${openFilesMax() ?? 'too few'} of them. Allow more: "ulimit -n 4096", or LimitNOFILE= in its systemd unit.`;
     case 'ENFILE':
       return 'Too many open files on this machine. Allow more (on Linux, sysctl fs.file-max), or end what opens them.';
     default:
@@ -160,13 +161,4 @@ function isFile(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-interface Report {
-  readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };
-}
-
-function openFilesMax(): string {
-  const report = process.report?.getReport() as Report | undefined;
-  return String(report?.userLimits?.open_files?.soft ?? 'too few');
 }

@@ -14,6 +14,7 @@ import { noGatewayMeasures, noPeerTraffic, noReplicaMeasures } from '../api/meas
 import type { LinkFault, ReplicaStatus } from '../api/status.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
 import { createPgwireListener, type PgwireListener } from '../gateways/pgwire/listener.ts';
+import { defaultLimits } from '../gateways/pgwire/limits.ts';
 import { defaultAccess } from '../gateways/pgwire/login/access-rules.ts';
 import type { ThriftListener } from '../gateways/thrift/door/listener.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
@@ -29,6 +30,7 @@ import { becomeStatementReplica } from './become-statement-replica.ts';
 import { becomeWalReplica } from './become-wal-replica.ts';
 import type { Frame } from './frame.ts';
 import { createLog, openLog } from './log-store.ts';
+import { boundsThatFit, openFilesMax } from './open-files.ts';
 import { adminOf } from './replica-admin.ts';
 import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor } from './service-door.ts';
@@ -57,7 +59,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     clusterSecret: config.clusterSecret,
     access: config.pgwire.access ?? defaultAccess(config.pgwire.tls !== undefined),
     logger: context.logger,
-    limits: clientLimits(config.bounds),
+    limits: clientLimits(config, context),
   });
   const thrift = await openThrift(config, context, pgwire, frame.sessions.shared);
   const beginning = log === null ? join(frame) : becomeReplica(frame, log, null);
@@ -108,11 +110,22 @@ async function openThrift(
   return createThriftListener({ ...thrift, connectAs, shared, tls, logger });
 }
 
+const fewerClients =
+  'this process may have so few files open that it takes fewer clients than bounds.clientsMax: allow more (LimitNOFILE= in its systemd unit, ulimit -n)';
+
 /** One role or address leaves a tenth of the places to others, unless the configuration says otherwise. */
-function clientLimits({ clientsMax, clientsPerRoleMax, clientsPerAddressMax }: ReplicaConfig['bounds']) {
+function clientLimits({ bounds, thrift }: ReplicaConfig, { logger }: ServeContext) {
+  const { clientsPerRoleMax, clientsPerAddressMax } = bounds;
+  const { openingMax, provingMax } = defaultLimits;
+  const wanted = { clientsMax: bounds.clientsMax, openingMax, provingMax };
+  const filesMax = openFilesMax();
+  const fitted = boundsThatFit(wanted, filesMax, thrift !== undefined);
+  const { clientsMax } = fitted;
+  if (clientsMax < bounds.clientsMax)
+    logger.warn({ filesMax, clientsMax, wanted: bounds.clientsMax }, fewerClients);
   const most = clientsMax - Math.floor(clientsMax / 10);
   return {
-    clientsMax,
+    ...fitted,
     clientsPerRoleMax: clientsPerRoleMax ?? most,
     clientsPerAddressMax: clientsPerAddressMax ?? most,
   };

@@ -16,23 +16,46 @@ export interface ProcessIdentity {
   readonly began: string;
 }
 
-/** Null if there is no such process, or only its zombie. */
+/** Null if there is no such process, or only its zombie. @throws the system's error, as for want of a descriptor: that says nothing of the process */
 export async function identify(pid: number): Promise<ProcessIdentity | null> {
   if (process.platform === 'linux') {
-    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
+    const stat = await statOf(pid);
     if (stat === null) return null;
     // The second field is the program's name in parentheses and may hold anything; the 22nd is the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const began = fields[19];
     return fields[0] === 'Z' || fields[0] === 'X' || began === undefined ? null : { pid, began };
   }
-  const output = await run('ps', ['-o', 'lstart=', '-p', String(pid)]).catch(() => null);
+  const output = await run('ps', ['-o', 'lstart=', '-p', String(pid)]).catch((error: { code?: unknown }) => {
+    // So it ends if there is no such process.
+    if (error.code === 1) return null;
+    throw error;
+  });
   const began = output?.stdout.trim() ?? '';
   return began === '' ? null : { pid, began };
 }
 
+async function statOf(pid: number): Promise<string | null> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await readFile(`/proc/${pid}/stat`, 'utf8');
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT' || code === 'ESRCH') return null;
+      if (tries >= triesMax) throw error;
+      await new Promise((resolve) => setTimeout(resolve, againMs));
+    }
+  }
+}
+
+/** Descriptors that others have taken come back. */
+const againMs = 50;
+const triesMax = 100;
+
+/** True, too, where nothing can be found out: whoever is told so stops it, or waits. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
-  return (await identify(identity.pid))?.began === identity.began;
+  const now = await identify(identity.pid).catch(() => identity);
+  return now?.began === identity.began;
 }
 
 /** Waits until the process is gone. False if it is still there after `timeoutMs`. */

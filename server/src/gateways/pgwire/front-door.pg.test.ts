@@ -157,6 +157,26 @@ describe('connections that do not log in', () => {
     await impatient.listener.close();
   });
 
+  it('hear why they are refused while few do, and are closed without a word where many do not take it', async () => {
+    const small = await startGateway(pg, {
+      limits: { clientsMax: 5, openingMax: 5, provingMax: 5, leavingMax: 5, lastWordsMs: 600_000 },
+    });
+    let closed = 0;
+    const all = Array.from({ length: 100 }, () => {
+      const socket = connect({ port: small.connection.port, host: '127.0.0.1', allowHalfOpen: true });
+      return socket.on('error', () => undefined).on('close', () => (closed += 1));
+    });
+    // Who is not there any more says so when something is sent.
+    const knock = (): number => {
+      for (const socket of all) if (!socket.destroyed) socket.write('x');
+      return closed;
+    };
+    await expect.poll(knock).toBeGreaterThanOrEqual(80);
+    expect(closed).toBeLessThan(90);
+    for (const socket of all) socket.destroy();
+    await small.listener.close();
+  });
+
   it('are forgotten at once when they are closed', async () => {
     for (const bytes of [Buffer.alloc(0), asBarista.subarray(0, 6), asBarista]) {
       const socket = open(bytes);

@@ -18,6 +18,8 @@ export interface PgwireLimits {
   readonly certificateLookMs: number;
   /** Connections that have said who they are, and have not proved it: beyond it the oldest of the source that has most is refused. Each costs a few kilobytes, and nothing at PostgreSQL. */
   readonly provingMax: number;
+  /** Connections that hear why they are refused, beside all that may be here. With more, the next ones are closed without a word. */
+  readonly leavingMax: number;
   /** Clients that have proved who they are, and whose session begins. Each has a connection to PostgreSQL, or to the leader. */
   readonly enteringMax: number;
   /** So many more than `clientsMax` may have a connection to PostgreSQL while sessions begin or end: it has places for them. */
@@ -93,6 +95,7 @@ export const defaultLimits: PgwireLimits = {
   handshakeEveryMs: 5,
   certificateLookMs: 5_000,
   provingMax: 3_000,
+  leavingMax: 64,
   enteringMax: 64,
   enteringBeyondMax: 4,
   lingeringPerRoleMax: 16,

@@ -38,10 +38,12 @@ const unreachableAgainMs = 100;
 /** A new connection, until it is closed or served. Never rejects. */
 export async function receive(front: Front, raw: Socket): Promise<void> {
   const { admission, sockets, limits } = front;
+  const mostWithWords = limits.clientsMax + limits.openingMax + limits.provingMax + limits.leavingMax;
   /** What the client is spoken to on; null: TLS is being agreed on, and nothing can be said. */
   let client: Socket | null = raw;
   function say(words: readonly Buffer[]): void {
-    if (client === null) raw.destroy();
+    // Who does not take them holds a descriptor for so long.
+    if (client === null || sockets.size > mostWithWords) raw.destroy();
     else closeWithWords(client, words, limits.lastWordsMs);
   }
   function refuse(error: GatewayError): void {
