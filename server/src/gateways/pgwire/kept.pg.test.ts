@@ -110,6 +110,21 @@ describe('a session that is made anew', () => {
     expect(await rows("SELECT current_setting('work_mem'), current_user")).toEqual(['4MB', 'open']);
   });
 
+  it('has statements whose constants run code of clients, which is not run with effect again', async () => {
+    await client.query(`CREATE FUNCTION notes(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO t SELECT count(*) FROM t; RETURN true; EXCEPTION WHEN read_only_sql_transaction THEN RETURN true; END $$;
+      CREATE DOMAIN checked AS text CHECK (notes(VALUE))`);
+    await client.query("PREPARE one AS SELECT '{x}'::checked[] AS a");
+    await client.query({ name: 'two', text: "SELECT '{y}'::checked[] AS a" });
+    const [before] = await rows('SELECT count(*)::int FROM t');
+    expect(before).toBeGreaterThanOrEqual(2);
+    await cut();
+    expect(await rows('SELECT count(*)::int FROM t')).toEqual([before]);
+    expect(await rows('SELECT name FROM pg_prepared_statements ORDER BY 1')).toEqual(['one', 'two']);
+    await client.query('DEALLOCATE ALL; DROP DOMAIN checked; DROP FUNCTION notes');
+    await client.query('INSERT INTO t VALUES (-1)');
+  });
+
   it('lacks what was rolled back, and what was local', async () => {
     await client.query("BEGIN; SET work_mem = '7MB'");
     await client.query('ROLLBACK');

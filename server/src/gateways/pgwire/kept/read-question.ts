@@ -15,7 +15,7 @@ import { front } from '../../../pgwire/message-types.ts';
 import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import type { KnownStatements } from './foreseen-commit.ts';
-import { lockLimit, type RestoreStep } from './restore.ts';
+import { restrained, type RestoreStep } from './restore.ts';
 
 export interface ReadQuestion {
   readonly steps: readonly RestoreStep[];
@@ -31,10 +31,10 @@ const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
   FROM pg_catalog.pg_settings s, (VALUES ('force_parallel_mode', 'on'), ('debug_parallel_query', 'on'), ('max_parallel_workers_per_gather', '1'), ('parallel_setup_cost', '1e100'),
     ('statement_timeout', '1000')) v (name, setting)
   WHERE s.name = v.name`);
-const word = 'all that runs is marked';
-/** Answered with the word where nothing runs functions of clients unseen. 16384: what is below is PostgreSQL's own. A check that names nothing but what is PostgreSQL's own depends on its domain only. */
+export const allIsMarked = 'all that runs is marked';
+/** Answered so where nothing runs functions of clients unseen. 16384: what is below is PostgreSQL's own. A check that names nothing but what is PostgreSQL's own depends on its domain only. */
 const marked =
-  ownSql(`SELECT '${word}' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_depend d
+  ownSql(`SELECT '${allIsMarked}' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_depend d
       ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'n' WHERE c.contypid <> 0)
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc p ON p.oid = a.aggfnoid::pg_catalog.oid JOIN pg_catalog.pg_proc f
       ON f.oid = ANY (ARRAY[a.aggtransfn::pg_catalog.oid, a.aggfinalfn::pg_catalog.oid, a.aggcombinefn::pg_catalog.oid, a.aggserialfn::pg_catalog.oid,
@@ -45,7 +45,7 @@ const marked =
 const ahead = Buffer.concat([
   send.runsAs(own, 'BEGIN READ ONLY'),
   send.runsAs(own, settings),
-  send.runsAs(own, lockLimit),
+  send.runsAs(own, restrained),
   send.runsAs(own, marked),
 ]);
 const behind = Buffer.concat([send.runsAs(own, 'ROLLBACK'), send.sync]);
@@ -95,7 +95,7 @@ export function readQuestion(
 /** A row of the answer: whether it is a plan that is safe, or the word that says the same of the database. */
 export function isSafe(row: Buffer): boolean {
   const said = firstColumn(row)?.slice(0, planBytesMax) ?? '';
-  return said === word || safePlan.test(said);
+  return said === allIsMarked || safePlan.test(said);
 }
 
 const planBytesMax = 200;

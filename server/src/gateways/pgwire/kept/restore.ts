@@ -10,8 +10,8 @@ import type { SessionState } from './session-state.ts';
 
 /** So long a step waits for a lock of others, which may be a prepared transaction's, and stay for ever: its backend would stay, too. Then the session is made later. */
 const lockMs = 500;
-/** In the transaction of what follows, whatever the client has set. */
-export const lockLimit = `SELECT pg_catalog.set_config('lock_timeout', '${lockMs}', true)`;
+/** In the transaction of what follows, whatever the client has set. To parse a statement reads its constants, which may run code of clients, as the checks of domains are: what that writes was written when the client prepared it. */
+export const restrained = `SELECT pg_catalog.set_config('lock_timeout', '${lockMs}', true), pg_catalog.set_config('transaction_read_only', 'on', true)`;
 
 /** Is answered with one ReadyForQuery. */
 export interface RestoreStep {
@@ -46,18 +46,18 @@ export function restoreSteps(state: Pick<SessionState, 'snapshot' | 'statements'
   return steps;
 }
 
-const limitsLocks = send.runsAs('barista_lock_limit', lockLimit);
+const restrains = send.runsAs('barista_restrained', restrained);
 
 function statementSteps({
   snapshot,
   statements,
 }: Pick<SessionState, 'snapshot' | 'statements'>): RestoreStep[] {
   const made = snapshot.prepares.map(
-    (text): RestoreStep => ({ bytes: query(`${lockLimit}; ${text}`), onError: 'expected', statement: '' }),
+    (text): RestoreStep => ({ bytes: query(`${restrained}; ${text}`), onError: 'expected', statement: '' }),
   );
   const parsed = statements.all.map(
     ([statement, frame]): RestoreStep => ({
-      bytes: Buffer.concat([limitsLocks, frame, send.sync]),
+      bytes: Buffer.concat([restrains, frame, send.sync]),
       onError: 'forget',
       statement,
     }),

@@ -15,6 +15,7 @@ import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { stringEnd } from '../../../pgwire/frontend-messages.ts';
 import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import { frame } from './frames.ts';
+import { allIsMarked } from '../kept/read-question.ts';
 
 function dataRow(text: string): Buffer {
   const head = Buffer.from([0, 1, 0, 0, 0, 0]);
@@ -139,6 +140,8 @@ export class FakeUpstream {
         if (this.asksEffects) this.say(dataRow(this.actsElsewhere ? 't' : 'f'));
         if (this.asksReads && this.portal.startsWith('EXPLAIN'))
           this.say(dataRow(`[ { "Plan": { "Node Type": "${this.plan}"`));
+        if (this.asksReads && this.portal.startsWith(`SELECT '${allIsMarked}'`))
+          this.say(dataRow(allIsMarked));
         if (this.asksDefaults && this.defaults !== null) this.say(dataRow(this.defaults));
         const answer = this.run(this.portal);
         this.skips = answer[0] === 'E'.charCodeAt(0);
