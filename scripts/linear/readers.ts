@@ -355,7 +355,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/kept/login-defaults.ts': 'defaultsIn DefaultsAnswer',
   'gateways/pgwire/kept/parsed-statements.ts': 'ParsedStatements',
   // What is kept of requests has a bound, and each plan is looked at by its beginning.
-  'gateways/pgwire/kept/read-question.ts': 'readQuestion isSafePlan',
+  'gateways/pgwire/kept/read-question.ts': 'readQuestion isSafe',
   'gateways/pgwire/kept/state-question.ts': 'askState StateAnswer',
   'gateways/pgwire/kept/turns.ts': 'Turns',
   'gateways/pgwire/kept/upstream-reader.ts': 'AnswersInTurn',

@@ -225,6 +225,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     return life;
   };
   const payload: RenewedPayload = new RenewedPayload(makePayload);
+  postgres.instance.onExit((reason) => life?.databaseEnded(reason));
   const renewed = async (between: () => Promise<void>): Promise<void> => {
     try {
       await payload.renew(between);

@@ -97,6 +97,22 @@ describe('statements as payload', () => {
     expect(behind.told).toEqual(['applied 0 0', 'copyAwaited', 'copy logPurged']);
   });
 
+  it('the end of the database is noticed though nothing is to be executed, and not once it is stopped', async () => {
+    const idle = setUp();
+    idle.payload.start();
+    await turn();
+    idle.payload.databaseEnded('PostgreSQL ended (SIGKILL)');
+    await turn();
+    expect(idle.told.at(-1)).toBe('fatal PostgreSQL ended (SIGKILL)');
+    const stopped = setUp();
+    stopped.payload.start();
+    await turn();
+    const stopping = stopped.payload.stop();
+    stopped.payload.databaseEnded('PostgreSQL ended');
+    await stopping;
+    expect(stopped.told).not.toContain('fatal PostgreSQL ended');
+  });
+
   it('an entry that cannot be read ends the process', async () => {
     const { payload, choose, told } = setUp();
     payload.start();

@@ -38,6 +38,8 @@ export class StatementsPayload implements Payload {
   private readonly options: StatementsPayloadOptions;
   private readonly queue = new ChosenQueue({ entriesMax: 4_000, bytesMax: 32 * 1024 * 1024 });
   private isStopped = false;
+  /** Why the database of this life is gone. */
+  private ended: Error | null = null;
   private wake: () => void = () => undefined;
   private work: Promise<void> = Promise.resolve();
 
@@ -66,6 +68,12 @@ export class StatementsPayload implements Payload {
 
   /** Somebody waits for a moment of rest, which may be now. */
   look(): void {
+    this.wake();
+  }
+
+  /** What is under way fails by itself; where nothing is, nothing else would notice. */
+  databaseEnded(reason: string): void {
+    this.ended = new Error(reason);
     this.wake();
   }
 
@@ -105,6 +113,7 @@ export class StatementsPayload implements Payload {
     await executor.goOn();
     onBegun(started.pointer);
     while (!this.isStopped) {
+      if (this.ended !== null) throw this.ended;
       const next = (executor.pointer + 1) as Slot;
       const entries = await this.read(next);
       if (entries === 'purged') {
@@ -146,7 +155,7 @@ export class StatementsPayload implements Payload {
   private more(next: Slot): Promise<void> {
     return new Promise((resolve) => {
       this.wake = resolve;
-      if (this.isStopped || this.options.host.commitPoint() >= next) resolve();
+      if (this.isStopped || this.ended !== null || this.options.host.commitPoint() >= next) resolve();
     });
   }
 
