@@ -68,20 +68,11 @@ function templateIn(options: readonly string[]): string | undefined {
   return undefined;
 }
 
-const blank = /(?:[ \t\n\r\f\v]|--[^\n\r]*)+/y;
-const more = String.raw`(?:[ \t\f\v]*[\n\r][ \t\n\r\f\v]*`;
-/** Names and strings as PostgreSQL's scanner has them, a string with the lines on which it goes on; else one character. */
-const token = new RegExp(
-  [
-    String.raw`(?:u&)?"(?:[^"]|"")*"`,
-    String.raw`e'(?:[^'\\]|\\[^]|'')*'${more}'(?:[^'\\]|\\[^]|'')*')*`,
-    String.raw`(?:u&)?'(?:[^']|'')*'${more}'(?:[^']|'')*')*`,
-    String.raw`\$([a-z_\x80-\xff][\w\x80-\xff]*)?\$[^]*?\$\1\$`,
-    String.raw`[a-z_\x80-\xff][\w$\x80-\xff]*`,
-    '[^]',
-  ].join('|'),
-  'iy',
-);
+const blankOrComment = /[ \t\n\r\f\v]+|--[^\n\r]*/y;
+const dollar = /\$(?:[a-z_\x80-\xff][\w\x80-\xff]*)?\$/iy;
+const word = /[a-z_\x80-\xff][\w$\x80-\xff]*/iy;
+const prefix = /u&(?=['"])|e(?=')/iy;
+const blanks = /[ \t\n\r\f\v]+/y;
 /** A statement about a database has fewer, and an option each few. */
 const tokensMax = 100;
 
@@ -93,20 +84,59 @@ function tokensOf(text: string): readonly string[] {
       at = commentEnd(text, at);
       continue;
     }
-    blank.lastIndex = at;
-    if (blank.test(text)) {
-      at = blank.lastIndex;
+    const blank = at + lengthAt(blankOrComment, text, at);
+    if (blank > at) {
+      at = blank;
       continue;
     }
-    token.lastIndex = at;
-    const one = token.exec(text)?.[0] ?? text[at]!;
-    at += one.length;
+    const end = tokenEnd(text, at);
+    const one = text.slice(at, end);
+    at = end;
     // U&"..." UESCAPE '!' is one name.
     if (found.at(-1)?.toLowerCase() === 'uescape' && /^u&/i.test(found.at(-2) ?? ''))
       found.splice(-2, 2, `${found.at(-2)} UESCAPE ${one}`);
     else found.push(one);
   }
   return found;
+}
+
+/** Of a name, a string with the lines on which it goes on, as PostgreSQL's scanner has them; else of one character. */
+function tokenEnd(text: string, at: number): number {
+  const opened = lengthAt(dollar, text, at);
+  if (opened > 0) {
+    const end = text.indexOf(text.slice(at, at + opened), at + opened);
+    return end < 0 ? at + 1 : end + opened;
+  }
+  const ahead = lengthAt(prefix, text, at);
+  const quote = text[at + ahead];
+  if (quote !== '"' && quote !== "'") return at + Math.max(1, lengthAt(word, text, at));
+  const hasEscapes = ahead === 1;
+  let end = quotedEnd(text, at + ahead, hasEscapes);
+  while (quote === "'" && end < text.length) {
+    const next = end + lengthAt(blanks, text, end);
+    // Behind the end of a line it goes on with another quote.
+    if (text[next] !== "'" || !/[\n\r]/.test(text.slice(end, next))) break;
+    end = quotedEnd(text, next, hasEscapes);
+  }
+  return end;
+}
+
+/** Behind the quote that ends what the one at `at` begins, or behind the text. */
+function quotedEnd(text: string, at: number, hasEscapes: boolean): number {
+  const quote = text[at]!;
+  for (let next = at + 1; next < text.length; next += 1) {
+    if (hasEscapes && text[next] === '\\') next += 1;
+    else if (text[next] === quote) {
+      if (text[next + 1] !== quote) return next + 1;
+      next += 1;
+    }
+  }
+  return text.length;
+}
+
+function lengthAt(sticky: RegExp, text: string, at: number): number {
+  sticky.lastIndex = at;
+  return sticky.exec(text)?.[0].length ?? 0;
 }
 
 function commentEnd(text: string, from: number): number {
