@@ -164,13 +164,15 @@ function literalOf(name: string): string | null {
 
 const own = 'pg_barista_own';
 const isOwner = "pg_catalog.pg_has_role(d.datdba, 'USAGE')";
-const isElsewhere = 'd.datname <> pg_catalog.current_database()';
+const isElsewhere = ownSql('d.datname <> pg_catalog.current_database()');
 /** What PostgreSQL would say before it waits; where it would refuse for a rarer reason (a slot, an encoding, a tablespace), 55006 is told all the same. */
 const goesSoFar: Readonly<Record<NeededDatabase['what'], string>> = {
   drop: `${isOwner} AND ${isElsewhere} AND NOT d.datistemplate`,
   alter: `${isOwner} AND ${isElsewhere}`,
   rename: `${isOwner} AND ${isElsewhere}`,
-  source: `(d.datistemplate OR ${isOwner}) AND EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = current_user AND r.rolcreatedb)`,
+  source: ownSql(
+    `(d.datistemplate OR ${isOwner}) AND EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = current_user AND r.rolcreatedb)`,
+  ),
 };
 
 /** Asked in the client's session, with its role and its encoding; answered with one ReadyForQuery. */

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
 import {
   copyFile,
+  mkdir,
   mkdtemp,
   open,
   readdir,
@@ -53,6 +55,18 @@ function store(changes: Partial<BackupDirectoryOptions> & { fails?: boolean; fil
 }
 const never = new AbortController().signal;
 const name = 'main.20260504T103000Z.r1.barista';
+
+it('a pipe or a directory with the name of a backup is none, and keeps nobody waiting', async () => {
+  count += 1;
+  const { store: own, directory } = store();
+  await own.take(never);
+  execFileSync('mkfifo', [
+    join(directory, 'main.20260507T000000Z.r9.barista'),
+    join(directory, `${name}.test.json`),
+  ]);
+  await mkdir(join(directory, 'main.20260508T000000Z.r9.barista'));
+  expect((await own.list()).map((each) => each.name)).toEqual([name]);
+});
 
 it('a backup is listed with its position when it is whole; what is not, or of another cluster, is not', async () => {
   count += 1;

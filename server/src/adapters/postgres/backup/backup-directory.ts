@@ -100,8 +100,10 @@ async function listBackups({ directory, group, cluster }: BackupDirectoryOptions
   return kept;
 }
 
+/** Nor is what is no file, such as a pipe or a directory. */
 function ifGone(error: unknown): null {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return null;
   throw error;
 }
 

@@ -5,8 +5,8 @@
  * beginning. A file has its name only when it is complete and durable, and nothing of it is used before its checksum has been found right.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { constants, createWriteStream } from 'node:fs';
+import { rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline as pipe, Transform } from 'node:stream';
 import type { Readable } from 'node:stream';
@@ -15,7 +15,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { CopyError } from '../../../ports/copy.ts';
 import { counted } from '../../counted.ts';
-import { syncPath } from '../../file-system.ts';
+import { openFile, syncPath } from '../../file-system.ts';
 import type { DurablePosition } from '../copy/chosen.ts';
 import { decodeDirectoryState, encodeDirectoryState } from '../directory-state.ts';
 import type { BackupSource } from './base-backup.ts';
@@ -147,7 +147,8 @@ export async function writeBackup(options: WriteBackupOptions): Promise<WrittenB
 export async function readBackup(options: ReadBackupOptions): Promise<UnpackedBackup> {
   const { file, signal } = options;
   const { header, from, to } = await verifyBackup(file, signal);
-  const packed = createReadStream(file, { start: from, end: to - 1 });
+  const opened = await openFile(file, constants.O_RDONLY);
+  const packed = opened.createReadStream({ start: from, end: to - 1 });
   const stream = createGunzip();
   packed.once('error', (error) => stream.destroy(error));
   stream.once('close', () => packed.destroy());
@@ -205,7 +206,8 @@ export async function verifyBackup(file: string, signal?: AbortSignal): Promise<
   if (ends === null) throw invalid(`${file} is not a backup of Barista, or its beginning is damaged`);
   if (ends.sha256 === null) throw invalid(`${file} was cut off: its last line is missing`);
   const hash = createHash('sha256');
-  for await (const chunk of createReadStream(file, { end: to - 1, highWaterMark: 1024 * 1024 })) {
+  const opened = await openFile(file, constants.O_RDONLY);
+  for await (const chunk of opened.createReadStream({ start: 0, end: to - 1, highWaterMark: 1024 * 1024 })) {
     signal?.throwIfAborted();
     hash.update(chunk as Buffer);
   }
@@ -244,7 +246,7 @@ class Seal extends Transform {
 }
 
 async function readPart(path: string, from: number, to: number): Promise<Buffer> {
-  const handle = await open(path, 'r');
+  const handle = await openFile(path, constants.O_RDONLY);
   try {
     const part = Buffer.alloc(to - from);
     const { bytesRead } = await handle.read(part, 0, part.length, from);

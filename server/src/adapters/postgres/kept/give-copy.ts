@@ -7,7 +7,6 @@
  * Lines are JSON. Nothing is held up at the source, which goes on: what is sent does not change. Time limits are the channel's.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
@@ -100,7 +99,8 @@ async function give({ directory, owner, installation, onWanted, pass }: GiveOpti
   for (const one of items) {
     await send(line(one));
     if (!('file' in one) || one.bytes === 0) continue;
-    for await (const chunk of createReadStream(join(keptData, one.file), { end: one.bytes - 1 })) {
+    const file = await open(join(keptData, one.file), 'r');
+    for await (const chunk of file.createReadStream({ start: 0, end: one.bytes - 1 })) {
       await pass((chunk as Buffer).length);
       await send(chunk as Buffer);
     }
