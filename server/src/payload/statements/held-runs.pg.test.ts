@@ -130,20 +130,20 @@ it('fails, outside of a block and within, and what is behind it is executed', as
       '!57014 I',
       '(2) SELECT 1 I',
     ]);
-    // A clock ends a session before it can be turned off.
+    // Clocks that a database gives, or the client itself, end no session.
     const timed = log.length;
     log.push(
       ask('a', 'CREATE DATABASE timed'),
       ask('a', "ALTER DATABASE timed SET transaction_timeout = '1ms'"),
+      ask('a', "ALTER DATABASE timed SET idle_session_timeout = '1ms'"),
     );
-    log.push({ ...openOf('b'), database: 'timed' }, ask('a', 'SELECT a FROM t'));
-    for (let time = 0; time < 2; time += 1) {
-      await expect(upTo(timed + 3)).rejects.toThrow('session');
-      await executor.stop();
-      executor = await comesBack(begin);
-    }
-    await upTo(timed + 4);
-    expect([3, 4].map((at) => said(timed + at))).toEqual(['!57014', '(2) SELECT 1 I']);
+    log.push(
+      { ...openOf('b'), database: 'timed', parameters: [['options', '-c idle_session_timeout=1']] },
+      { ...openOf('c'), parameters: [['statement_timeout', '1']] },
+    );
+    log.push(ask('b', 'SELECT 7 AS a'), ask('c', 'SELECT a FROM t'));
+    await upTo(timed + 7);
+    expect([6, 7].map((at) => said(timed + at))).toEqual(['(7) SELECT 1 I', '(2) SELECT 1 I']);
   } finally {
     heldRuns.stop();
     await executor.stop().catch(() => undefined);

@@ -30,7 +30,7 @@ beforeAll(async () => {
   await feed.open('a');
   const path = join(postgres.socketDir, '.s.PGSQL.5432');
   const login = { user: 'barista', database: 'plain', parameters: [['client_encoding', 'UTF8']] as const };
-  const opened = await openSession(path, login, answerBytesMax);
+  const opened = await openSession({ path, majorVersion: 15 }, login, answerBytesMax);
   if (opened.code === 'refused') throw new Error('the plain session was refused');
   plain = opened.connection;
 });

@@ -88,7 +88,7 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
     );
     if (rows[0]?.super === true) return refused(`role "${login.user}" may do more than clients may`);
     const opened = await openUnlessLocked(ask, login.database, () =>
-      openSession(join(socketDir, `.s.PGSQL.${socketPort}`), login, messageBytesMax),
+      openSession(server, login, messageBytesMax),
     );
     if (opened.code !== 'connected') return opened;
     try {
@@ -102,6 +102,10 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   }
 
   await own.query('SET synchronous_commit = off');
+  const { rows: versions } = await own.query<{ major: number }>(
+    "SELECT pg_catalog.current_setting('server_version_num')::pg_catalog.int4 OPERATOR(pg_catalog./) 10000 AS major",
+  );
+  const server = { path: join(socketDir, `.s.PGSQL.${socketPort}`), majorVersion: versions[0]!.major };
   for (const database of await databases())
     await install(database).catch((error: unknown) => {
       // Whoever wants to connect to it hears it.

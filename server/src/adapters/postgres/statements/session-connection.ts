@@ -17,7 +17,7 @@ const protocolVersion = 3 << 16;
 
 /** `messageBytesMax`: of a longer message only so much is kept. */
 export async function openSession(
-  path: string,
+  { path, majorVersion }: { readonly path: string; readonly majorVersion: number },
   login: StatementLogin,
   messageBytesMax: number,
 ): Promise<ConnectResult> {
@@ -25,7 +25,7 @@ export async function openSession(
   let refusal: Buffer | null = null;
   const greeting: Buffer[] = [];
   try {
-    await session.exchange(startupPacket(login), (message) => {
+    await session.exchange(startupPacket(login, majorVersion), (message) => {
       const type = message[0];
       if (type === back.errorResponse) refusal = message;
       else if (type === back.backendKeyData) session.processId = message.readInt32BE(headerBytes);
@@ -44,9 +44,20 @@ export async function openSession(
   return { code: 'connected', connection: session };
 }
 
-function startupPacket({ user, database, parameters }: StatementLogin): Buffer {
+/** By these a session would end, or a statement of it, by the clock: at one replica, and not at another. With the version that has them first. */
+const clocks: readonly (readonly [name: string, since: number])[] = [
+  ['statement_timeout', 0],
+  ['lock_timeout', 0],
+  ['idle_in_transaction_session_timeout', 0],
+  ['idle_session_timeout', 14],
+  ['transaction_timeout', 17],
+];
+
+/** What stands last counts, above the client's own options and what its role and its database have. */
+function startupPacket({ user, database, parameters }: StatementLogin, majorVersion: number): Buffer {
   const own = [user, database].map((name) => Buffer.from(name, 'utf8').toString('latin1'));
-  const all = [['user', own[0]!], ['database', own[1]!], ...parameters];
+  const off = clocks.filter(([, since]) => majorVersion >= since).map(([name]) => [name, '0']);
+  const all = [['user', own[0]!], ['database', own[1]!], ...parameters, ...off];
   const texts = all.map(([name, value]) => `${name}\0${value}\0`).join('');
   const body = Buffer.from(`${texts}\0`, 'latin1');
   const head = Buffer.alloc(8);
