@@ -19,6 +19,7 @@ import {
   placesOf,
   whyNotReplaceable,
 } from '../adapters/postgres/database-directory.ts';
+import { lockDirectory } from '../adapters/segment-log/directory-lock.ts';
 import { openPassage } from '../adapters/postgres/launch-user.ts';
 import { writeDirectoryState } from '../adapters/postgres/directory-state.ts';
 import { CliError, exitCodes } from './errors.ts';
@@ -153,6 +154,23 @@ export async function restoreReplica(
 ): Promise<Restored> {
   await refuseIfThere(config);
   await openPassage(config.dataDir);
+  const unlock = await lockDirectory(config.dataDir).catch((error: unknown) => {
+    if (!(error instanceof LogStoreError) || error.code !== 'logLocked') throw error;
+    return refuse(`${error.message}, which restores a backup there as it seems. Wait until it has ended.`);
+  });
+  try {
+    return await restoreLocked(config, from, progress);
+  } finally {
+    await unlock();
+  }
+}
+
+async function restoreLocked(
+  config: ReplicaConfig,
+  from: RestoreFrom,
+  progress: RestoreProgress,
+): Promise<Restored> {
+  await refuseIfThere(config);
   const { postgres: directory } = placesOf(config.dataDir);
   const binaries = await binariesOf(config);
   const restored = await fromNearest(from.file, from.target, (file) => {

@@ -74,7 +74,13 @@ describe('a backup', () => {
 
   it('founds a new group that takes in others and goes on', async () => {
     const r1 = young.configOf('r1');
-    const restored = await restoreReplica(r1, backupAt(file), unobserved);
+    // Another one at the same time would take the files away on which PostgreSQL replays.
+    let second: Promise<unknown> = Promise.resolve();
+    const onStep = (): void => {
+      second = restoreReplica(r1, backupAt(file), unobserved).catch((error: Error) => error.message);
+    };
+    const restored = await restoreReplica(r1, backupAt(file), { ...unobserved, onStep });
+    expect(await second).toMatch(/in use by process/);
     await expect(restoreReplica(r1, backupAt(file), unobserved)).rejects.toThrow(/has a log already/);
     expect(restored.cluster).not.toBe(restored.backupOf);
     // Not written behind it: a crash in between would have left a group that numbers its leaderships from 1.
