@@ -41,8 +41,9 @@ import { namedInText } from '../../server/src/determinism/rules/bodies.ts';
 import { checkParameters } from '../../server/src/determinism/rules/parameters.ts';
 import * as times from '../../server/src/determinism/rules/relative-times.ts';
 import { effectOfBody } from '../../server/src/determinism/rules/session-effects.ts';
+import { neededDatabase } from '../../server/src/payload/statements/databases-in-use.ts';
 import { planRequest } from '../../server/src/payload/statements/message-plan.ts';
-import { customNamesIn } from '../../server/src/payload/statements/session-state.ts';
+import { customNamesIn } from '../../server/src/pgwire/custom-names.ts';
 import { statementsOf } from '../../server/src/payload/statements/text-statements.ts';
 import { BindParameters } from '../../server/src/pgwire/bind-parameters.ts';
 import { readErrorFields } from '../../server/src/pgwire/backend-messages.ts';
@@ -256,10 +257,14 @@ export const readers: Readonly<Record<string, Feed>> = {
     for (const each of [value, define(value, 'select 1'), define('', value)])
       statementsOf(Buffer.from(each, 'latin1'), usualRules);
   },
+  'payload/statements/databases-in-use.ts neededDatabase': text((value) => {
+    for (const each of [`drop database ${value}`, `create database x template ${value}`])
+      neededDatabase(each);
+  }),
   'payload/statements/message-plan.ts planRequest': (bytes) => {
     for (const each of streamsOf(bytes)) planRequest(Buffer.concat([each, send.sync]), plan);
   },
-  'payload/statements/session-state.ts customNamesIn': text(customNamesIn),
+  'pgwire/custom-names.ts customNamesIn': text(customNamesIn),
   'shapes/unknown-key.ts nearest': text((value) => nearest(value, ['leaseMs', value])),
   'demo/without-passwords.ts withoutPasswords': text((value) => {
     for (const each of [value, `PASSWORD ${value}`, `password=''${value}`, `password '${value}`])
@@ -320,7 +325,7 @@ export const others: Readonly<Record<string, string>> = {
   'determinism/rewrite.ts': 'rewriteBinary',
   'determinism/rules/check.ts': 'checkStatement',
   'determinism/rules/functions.ts': 'mayBeBuiltIn pgcryptoRefusal',
-  'determinism/rules/session-effects.ts': 'effectOfCall',
+  'determinism/rules/session-effects.ts': 'effectOfCall nameEffect',
   'determinism/rules/sql-in-strings.ts': 'stringRefusal',
   'determinism/rules/statements.ts': 'settingRefusal',
   'determinism/rules/temporary-schemas.ts': 'triggerRefusal',

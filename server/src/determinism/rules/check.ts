@@ -28,7 +28,7 @@ import {
   ofTemporary,
   temporarySourceRefusal,
 } from './temporary-schemas.ts';
-import { effectOfCall } from './session-effects.ts';
+import { effectOfCall, nameEffect } from './session-effects.ts';
 import { setConfigRefusal, setRefusal, statementRefusal } from './statements.ts';
 
 export type Checked =
@@ -62,7 +62,8 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext, inspec
   if (ofPgcrypto !== undefined) return { ...ofPgcrypto, position: at + 1 };
   if (!mayBeBuiltIn(parts)) return undefined;
   if (name === 'set_config') {
-    const refusal = setConfigRefusal(node);
+    const refusal =
+      setConfigRefusal(node) ?? nameEffect(constantOf(argumentsOf(node)[0]) ?? '', text, context);
     return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
   }
   const refused = refusedFunctions.get(name);
@@ -289,6 +290,15 @@ function effectIn(statement: ParsedStatement, { kind, node }: Visited): Finding 
   return effect && { ...effect, position: Number(node.location ?? 0) + 1 };
 }
 
+function setNameEffect(
+  { kind, node }: ParsedStatement,
+  text: string,
+  context: RewriteContext,
+): ReturnType<typeof nameEffect> {
+  const sets = kind === 'VariableSetStmt' && word(node, 'kind').startsWith('VAR_SET');
+  return sets ? nameEffect(word(node, 'name'), text, context) : undefined;
+}
+
 /** A string in a string in a string: each is parsed anew. */
 const nestedStringsMax = 2;
 
@@ -301,6 +311,8 @@ export function checkStatement(
 ): Checked {
   const refused = statementRefusal(statement) ?? bindingRefusal(statement);
   if (refused !== undefined) return refused;
+  const unkept = setNameEffect(statement, text, context);
+  if (unkept !== undefined) return { kind: 'refused', sqlstate: '0A000', ...unkept };
   const edits: Edit[] = [];
   let refusal: Refusal | undefined;
   const itsClass = classOf(statement);

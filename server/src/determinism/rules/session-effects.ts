@@ -2,7 +2,10 @@
  * What changes a session beyond its transaction: the executor looks for it in the text of each request, to give it back to a session that it opens again. So it must stand there, and not in a definition (a function, a view, a default) that a request may use.
  */
 import { withoutComments } from '../../pgwire/comments.ts';
+import { customNamesIn } from '../../pgwire/custom-names.ts';
+import { isAscii } from '../client-text.ts';
 import type { ParsedStatement } from '../parser.ts';
+import type { RewriteContext } from '../rewriting.ts';
 
 const rule = 'what a definition does to a session';
 const hint =
@@ -34,6 +37,22 @@ const functions: ReadonlySet<string> = new Set([
   'pg_try_advisory_lock',
   'pg_try_advisory_lock_shared',
 ]);
+
+/** A setting whose name is not ASCII, and that the executor would not find in the text. */
+export function nameEffect(
+  name: string,
+  text: string,
+  { clientEncoding }: RewriteContext,
+): SessionEffect | undefined {
+  if (isAscii(name)) return undefined;
+  if (/^utf-?8$/i.test(clientEncoding) && customNamesIn(text).includes(customNamesIn(`'${name}'`)[0] ?? ''))
+    return undefined;
+  return {
+    message: 'a setting whose name is not ASCII would not be kept',
+    hint: 'Use client_encoding UTF8, and write the name without escapes and comments.',
+    rule: 'names of settings',
+  };
+}
 
 /** Of a call in a statement. */
 export function effectOfCall({ kind }: ParsedStatement, name: string): SessionEffect | undefined {

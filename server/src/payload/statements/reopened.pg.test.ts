@@ -46,6 +46,17 @@ async function restart(): Promise<void> {
   expect(machine.started).toEqual({ code: 'exact', pointer: log.length });
 }
 
+it('have settings whose names are not ASCII, and none is lost for one that the client cannot be told', async () => {
+  await open('a');
+  await sql('a', "SELECT set_config('q.É', '1', false); SET \"É\".x = 2; SET Q.plain = 3");
+  await restart();
+  expect(await show('a', 'q.É')).toBe('(1) SELECT 1 I');
+  expect(await show('a', 'É.X')).toBe('(2) SELECT 1 I');
+  await sql('a', 'SET client_encoding = SJIS');
+  await restart();
+  expect(await show('a', 'q.plain')).toBe('(3) SELECT 1 I');
+});
+
 it('have the settings that their role and database gave when they were opened', async () => {
   await open('b');
   for (const text of [

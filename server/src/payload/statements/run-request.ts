@@ -5,6 +5,7 @@
  */
 import { readErrorFields, readyForQuery } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
+import { customNamesIn } from '../../pgwire/custom-names.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
@@ -21,7 +22,6 @@ import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import {
   askState,
-  customNamesIn,
   nameOf,
   noStatements,
   preparedBytesOf,
@@ -286,7 +286,6 @@ export class RunRequest {
 
   /** What the session is behind its request. False: it has more than can be kept. */
   private async follow(session: ClientSession, plan: RequestPlan, reader: AnswerReader): Promise<boolean> {
-    const { runner } = this.options;
     session.rules = rulesBehind(session.rules, Buffer.concat(reader.parameters));
     for (const [name, meaning] of plan.prepared.slice(0, reader.parsed))
       session.statements.set(name, meaning);
@@ -295,13 +294,25 @@ export class RunRequest {
     session.stateIsOld ||= plan.mayChangeState;
     if (plan.mayChangeState) await this.stopClocks(session);
     if (session.status !== 'I' || !session.stateIsOld) return true;
-    const answer = await runner.ask(session, askState(session.customNames), stateBytesMax);
+    const answer = await this.askStateOf(session);
     if (answer === null) return false;
     session.state = withStatements(readState(answer), session.unmade);
     session.preparedBytes = preparedBytesOf(session.state);
     if (session.statements.size > statementsMax) forgetClosed(session);
     session.stateIsOld = false;
     return true;
+  }
+
+  /** Null: it is more than can be kept. */
+  private async askStateOf(session: ClientSession): Promise<readonly Buffer[] | null> {
+    const { runner } = this.options;
+    const { customNames } = session;
+    const answer = await runner.ask(session, askState(customNames), stateBytesMax);
+    const others = [...customNames].filter((name) => /[\x80-\xff]/.test(name));
+    if (others.length === 0 || answer?.some(([type]) => type === back.errorResponse) !== true) return answer;
+    // The database, or the client's encoding, has no such letters: nothing else must be lost for that.
+    for (const name of others) customNames.delete(name);
+    return runner.ask(session, askState(customNames), stateBytesMax);
   }
 
   /** What would end a statement by the clock, and so at one replica and not at another, has no effect. */
@@ -324,7 +335,9 @@ export class RunRequest {
   /** What is to be known of the request besides its plan. False: the session would keep too much prepared. */
   private noteWords(session: ClientSession, text: string, plan: RequestPlan): boolean {
     const { customNames } = session;
-    for (const name of customNamesIn(text)) if (customNames.size < customNamesMax) customNames.add(name);
+    // Other encodings than UTF-8 the gateway refuses; what is no text of it is data that only looks like a name.
+    for (const name of customNamesIn(text))
+      if (customNames.size < customNamesMax && isUtf8(name)) customNames.add(name);
     session.mayUnwelcome ||= unwelcoming.test(text);
     const prepares = plan.prepared.some(([name]) => name !== '') || preparing.test(text);
     if (!prepares) return true;
@@ -333,6 +346,11 @@ export class RunRequest {
     session.preparedBytes -= text.length;
     return false;
   }
+}
+
+/** `bytes`: as latin1. */
+function isUtf8(bytes: string): boolean {
+  return Buffer.from(Buffer.from(bytes, 'latin1').toString('utf8')).toString('latin1') === bytes;
 }
 
 /** What is known of statements that were closed is of no use. */

@@ -39,7 +39,8 @@ const own = 'pg_barista_own';
 /** Executed in the client's session, which may find operators of its own first. */
 const question = ownSql(`SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
   WHERE source = 'session' AND name <> ALL ('{transaction_isolation,transaction_read_only,transaction_deferrable}'::pg_catalog.text[])
-UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
+UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL
+  FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(h, 'hex'), 'UTF8') FROM pg_catalog.unnest($1::pg_catalog.text[]) h) AS named (n)
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
 UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
 UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
@@ -49,10 +50,12 @@ UNION ALL SELECT 'b', NULL, NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
   OR EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())`);
 
-/** Answered with one ReadyForQuery. */
+/** Answered with one ReadyForQuery. `customNames`: in UTF-8, as latin1 byte for byte. */
 export function askState(customNames: Iterable<string>): Buffer {
-  const names = [...customNames].map((name) => `"${name}"`).join();
+  const names = [...customNames].map((name) => Buffer.from(name, 'latin1').toString('hex')).join();
   return Buffer.concat([
+    // It is there yet where it was asked before, and failed.
+    send.closeStatement(own),
     send.parse(own, question),
     send.bind({ portal: own, statement: own, parameters: [`{${names}}`] }),
     send.execute(own),
@@ -153,12 +156,4 @@ function setAll(settings: readonly (readonly [string, string])[]): Buffer {
   });
   const parse = send.parse(own, 'SELECT pg_catalog.set_config($1, $2, false)');
   return Buffer.concat([parse, ...sets, send.closeStatement(own), send.sync]);
-}
-
-/** Settings with a dot in their names, which PostgreSQL does not list. */
-export function customNamesIn(text: string): readonly string[] {
-  const found = text.matchAll(
-    /\bset\s+(?:session\s+)?"?([a-z_][\w$]*"?(?:\s*\.\s*"?[\w$]+"?)+)|'([a-z_][\w$]*(?:\.[\w$]+)+)'/gi,
-  );
-  return [...found].map(([, one, other]) => (one?.replaceAll(/["\s]/g, '') ?? other ?? '').toLowerCase());
 }
