@@ -96,7 +96,7 @@ it('PostgreSQL refuses what it refuses ahead of its wait', async () => {
   expect(await feed.sql('a', 'ALTER DATABASE busy RENAME TO barista')).toBe('!42P04 I');
 });
 
-it('it is executed when all have left, or are ended by it', async () => {
+it('they are executed when all have left, or are ended by them', async () => {
   await feed.add({ kind: 'close', session: sessionOf('in the template') });
   expect(await feed.sql('a', 'CREATE DATABASE fresh')).toBe('CREATE DATABASE I');
   await feed.add({ kind: 'close', session: sessionOf('in busy') });

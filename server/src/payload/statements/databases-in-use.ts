@@ -24,7 +24,7 @@ export function neededDatabase(statement: string): NeededDatabase | null {
   const [verb, object, ...rest] = found;
   if (object?.toLowerCase() !== 'database') return null;
   const word = (index: number): string => rest[index]?.toLowerCase() ?? '';
-  switch (verb?.toLowerCase()) {
+  switch (verb?.toLowerCase() ?? '') {
     case 'drop': {
       const at = word(0) === 'if' && word(1) === 'exists' ? 2 : 0;
       const isForced = rest.slice(at + 1).some((one) => one.toLowerCase() === 'force');
@@ -112,7 +112,8 @@ function tokenEnd(text: string, at: number): number {
   if (quote !== '"' && quote !== "'") return at + Math.max(1, lengthAt(word, text, at));
   const hasEscapes = ahead === 1;
   let end = quotedEnd(text, at + ahead, hasEscapes);
-  while (quote === "'" && end < text.length) {
+  if (quote === '"') return end;
+  while (end < text.length) {
     const next = end + lengthAt(blanks, text, end);
     // Behind the end of a line it goes on with another quote.
     if (text[next] !== "'" || !/[\n\r]/.test(text.slice(end, next))) break;
