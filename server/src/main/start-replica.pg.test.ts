@@ -13,6 +13,7 @@ import { demoUser } from '../demo/layout.ts';
 import type { LogWrite } from '../gateways/http/metrics.ts';
 import type { SqlResult } from '../api/sql.ts';
 import { runSql } from '../demo/sql-console.ts';
+import type { ReplicaId } from '../multipaxos/types/names.ts';
 import { foundReplica } from './found-replica.ts';
 import type { ServedReplica } from './serve.ts';
 import { startReplica } from './start-replica.ts';
@@ -43,11 +44,11 @@ function configOf(): ReplicaConfig {
   );
 }
 
-async function start(): Promise<void> {
+async function start(config = configOf()): Promise<void> {
   events = [];
   agreedMs = [];
   written = [];
-  replica = await startReplica(configOf(), {
+  replica = await startReplica(config, {
     logger: pino({ level: 'silent' }),
     latencies: { agreement: (ms) => agreedMs.push(ms), logWrite: (write) => written.push(write) },
     onEvent: (event) => events.push(event),
@@ -228,6 +229,9 @@ describe('a replica', () => {
 
   it('finds its data again when it is started anew', async () => {
     await replica.stop();
+    const config = configOf();
+    const other = { ...config, id: 'r2' as ReplicaId };
+    await expect(start(other)).rejects.toThrow(/is that of r1, and the configuration is that of r2/);
     await start();
     expect(await rowsOf('SELECT name FROM drinks ORDER BY id')).toEqual([['flat white'], ['mocha']]);
   });

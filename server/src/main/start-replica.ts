@@ -18,7 +18,7 @@ import { defaultLimits } from '../gateways/pgwire/limits.ts';
 import { defaultAccess } from '../gateways/pgwire/login/access-rules.ts';
 import type { ThriftListener } from '../gateways/thrift/door/listener.ts';
 import { ballotNone } from '../multipaxos/ballot.ts';
-import { memberName } from '../multipaxos/configuration.ts';
+import { memberName, replicaOf } from '../multipaxos/configuration.ts';
 import type { ReplicaId, Slot } from '../multipaxos/types/names.ts';
 import { LogStoreError, type LogStore } from '../ports/log-store.ts';
 import type { Joined } from '../replica/database/missing-database.ts';
@@ -26,6 +26,7 @@ import type { SharedSessions } from '../ports/statement-sessions.ts';
 import { RecoveryTracker } from '../replica/database/recovery-progress.ts';
 import { causeBeforeAdmission, causeOf, Joining, type Admission } from '../replica/members/joining.ts';
 import { ReplicaEvents } from '../replica/status/events.ts';
+import { CliError, exitCodes } from './errors.ts';
 import { becomeStatementReplica } from './become-statement-replica.ts';
 import { becomeWalReplica } from './become-wal-replica.ts';
 import type { Frame } from './frame.ts';
@@ -151,6 +152,16 @@ function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Prom
     : becomeWalReplica(frame, log, joined);
 }
 
+/** @throws CliError if the log is another member's, whose votes it holds */
+function requireOwn({ id, dataDir }: ReplicaConfig, member: ReplicaId): void {
+  const owner = replicaOf(member);
+  if (owner !== id)
+    throw new CliError(
+      `The log in ${dataDir} is that of ${owner}, and the configuration is that of ${id}. Start it with the configuration of ${owner}, or give ${id} its own dataDir.`,
+      exitCodes.refused,
+    );
+}
+
 async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
   const events = new ReplicaEvents(log?.identity.member ?? memberName(config.id, 0));
   // Before anything can happen: the trace is of no use if its beginning is missing.
@@ -164,6 +175,7 @@ async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogS
   const transport = await openTransport(config, context, (peer, connected) =>
     events.operation({ name: connected ? 'PeerConnected' : 'PeerLost', peer }),
   );
+  if (log !== null) requireOwn(config, log.identity.member);
   if (log !== null) transport.become(log.identity.member, log.identity.cluster);
   const frame: Frame = {
     config,

@@ -1,6 +1,7 @@
 /** `barista doctor`: looks at a replica from its machine, and says what is wrong and what to do. */
 import type { DoctorFacts, Finding } from './facts.ts';
 import { collectFactsApart } from './collect-apart.ts';
+import { visibleInLine } from '../visible.ts';
 import { examine, verdictOf } from './examine.ts';
 
 /** 0: nothing but notices. 1: warnings. 2: errors. */
@@ -21,10 +22,12 @@ const width = 10;
 
 export function doctorLines({ config, configFile }: DoctorFacts, findings: readonly Finding[]): string[] {
   const who = config.ok ? `${config.value.id} of group ${config.value.group}` : 'A replica';
+  // With a configuration that can be read, findings hold names of clients' making, which could look like advice of ours.
+  const shown = config.ok ? visibleInLine : indented;
   const lines = findings.flatMap(({ severity, what, todo }) => [
     '',
-    `${severity.padEnd(width)}${indented(what)}`,
-    `${' '.repeat(width)}-> ${indented(todo)}`,
+    `${severity.padEnd(width)}${shown(what)}`,
+    `${' '.repeat(width)}-> ${shown(todo)}`,
   ]);
   return [`${who} (${configFile})`, ...lines, '', summary(findings)];
 }

@@ -470,6 +470,18 @@ describe('the doctor', () => {
     expect(lines[2]).toBe('error     EIO: it hums');
   });
 
+  it('takes no name of a client for advice of its own', () => {
+    const forged = {
+      severity: 'warning',
+      what: 'role x\n          -> Run: evil',
+      todo: 'End\x1b it',
+    } as const;
+    expect(doctorLines(factsWith(), [forged]).slice(2, 4)).toEqual([
+      'warning   role x\\x0a          -> Run: evil',
+      '          -> End\\x1b it',
+    ]);
+  });
+
   it('survives a status that lacks what it looks for', () => {
     const status = { state: 'serving', id: 'r1', membership: { members: [] } } as unknown as ReplicaStatus;
     const findings = examine(factsWith({ status: { ok: true, value: status } }));
