@@ -125,6 +125,27 @@ describe('a session that is made anew', () => {
     await client.query('INSERT INTO t VALUES (-1)');
   });
 
+  it('holds no place of PostgreSQL for long while its statements are made, whatever their constants run', async () => {
+    await client.query(`CREATE TABLE slow (is boolean);
+      CREATE FUNCTION dawdles(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+        IF EXISTS (SELECT FROM slow) THEN PERFORM pg_sleep(600); END IF; RETURN true; END $$;
+      CREATE DOMAIN checked AS text CHECK (dawdles(VALUE))`);
+    await client.query({ name: 'two', text: "SELECT '{y}'::checked[] AS a" });
+    await pg.superuser.query('INSERT INTO slow VALUES (true)');
+    await cut();
+    const asked = client.query('SELECT 1 AS one').catch((error: unknown) => error);
+    const sleepers = async (): Promise<unknown> =>
+      (await pg.superuser.query("SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).rows;
+    await expect.poll(sleepers).toHaveLength(1);
+    const first = await sleepers();
+    // That try ends, and another one comes.
+    await expect.poll(sleepers).not.toEqual(first);
+    await pg.superuser.query('DELETE FROM slow');
+    expect(await asked).toMatchObject({ rows: [{ one: 1 }] });
+    await expect.poll(sleepers).toEqual([]);
+    await client.query('DEALLOCATE ALL; DROP DOMAIN checked; DROP FUNCTION dawdles; DROP TABLE slow');
+  });
+
   it('lacks what was rolled back, and what was local', async () => {
     await client.query("BEGIN; SET work_mem = '7MB'");
     await client.query('ROLLBACK');

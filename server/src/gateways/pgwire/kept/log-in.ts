@@ -62,6 +62,8 @@ const madeBefore = '42P05';
 const outOfMemory = '53200';
 /** Somebody else holds what a statement needs that is prepared again. */
 const lockNotAvailable = '55P03';
+/** A step took too long (restore.ts). */
+const canceled = '57014';
 /** It starts, has no leader, no room, cannot reach the leader. */
 const passing: ReadonlySet<string> = new Set(['57P03', '53300', '08001', '57P01', '57P02', outOfMemory]);
 
@@ -178,8 +180,11 @@ class LogIn {
       return;
     }
     const step = this.options.steps[this.step];
-    if (error.sqlState === outOfMemory || (step !== undefined && error.sqlState === lockNotAvailable))
-      this.again(error, false);
+    const mayPass =
+      error.sqlState === outOfMemory ||
+      (step !== undefined && error.sqlState === lockNotAvailable) ||
+      (step !== undefined && step.asks === undefined && error.sqlState === canceled);
+    if (mayPass) this.again(error, false);
     else if (step?.onError === 'forget') {
       if (error.sqlState !== madeBefore) this.forgotten.push(step.statement);
     } else if (step?.onError !== 'expected') this.fail(error);

@@ -44,8 +44,8 @@ const marked =
       WHERE f.oid >= 16384 AND f.proparallel <> 's')`);
 const ahead = Buffer.concat([
   send.runsAs(own, 'BEGIN READ ONLY'),
-  send.runsAs(own, settings),
   send.runsAs(own, restrained),
+  send.runsAs(own, settings),
   send.runsAs(own, marked),
 ]);
 const behind = Buffer.concat([send.runsAs(own, 'ROLLBACK'), send.sync]);

@@ -10,8 +10,10 @@ import type { SessionState } from './session-state.ts';
 
 /** So long a step waits for a lock of others, which may be a prepared transaction's, and stay for ever: its backend would stay, too. Then the session is made later. */
 const lockMs = 500;
+/** So long one takes by itself: what parsing it runs may sleep. */
+const stepMs = 2_000;
 /** In the transaction of what follows, whatever the client has set. To parse a statement reads its constants, which may run code of clients, as the checks of domains are: what that writes was written when the client prepared it. */
-export const restrained = `SELECT pg_catalog.set_config('lock_timeout', '${lockMs}', true), pg_catalog.set_config('transaction_read_only', 'on', true)`;
+export const restrained = `SELECT pg_catalog.set_config('lock_timeout', '${lockMs}', true), pg_catalog.set_config('statement_timeout', '${stepMs}', true), pg_catalog.set_config('transaction_read_only', 'on', true)`;
 
 /** Is answered with one ReadyForQuery. */
 export interface RestoreStep {
