@@ -9,6 +9,7 @@ import type { Problem } from '../shapes/check-shape.ts';
 import { valueWords } from '../shapes/words.ts';
 import type { RawConfig } from './config-schema.ts';
 import { isOwnMachine } from './addresses.ts';
+import { answeringSettings } from './answering-settings.ts';
 import { protectedSettings } from './protected-settings.ts';
 
 /** As the core has it (paxos/restart.ts). */
@@ -191,10 +192,16 @@ function travelling(parts: ConfigParts): Broken[] {
       keys: [[key], ['payload']],
       words: 'must not be given with payload: statements, where nothing does what it asks for yet',
     }));
+  const ownAnswers = Object.keys(parts.postgres?.settings ?? {})
+    .filter((name) => answeringSettings.includes(name.toLowerCase()))
+    .map((name): Broken => ({ keys: [['postgres', 'settings', name], ['payload']], words: noMembersOwn }));
   return parts.postgres?.settings['default_transaction_isolation']?.toLowerCase() === 'serializable'
-    ? [...idle, serializableByDefault]
-    : [...idle];
+    ? [...idle, ...ownAnswers, serializableByDefault]
+    : [...idle, ...ownAnswers];
 }
+
+const noMembersOwn =
+  'must not be given with payload: statements, where answers must be the same at all members: roles, databases and sessions can be made so';
 
 const serializableByDefault: Broken = {
   keys: [['postgres', 'settings', 'default_transaction_isolation'], ['payload']],

@@ -37,12 +37,15 @@ import type { ServeContext, ServedReplica } from './serve.ts';
 import { createServiceDoor } from './service-door.ts';
 import { createSessionsDoor } from './sessions-door.ts';
 import { unreadable } from './show-replica.ts';
+import { checkStack, stackKbMax } from './stack-limit.ts';
+import { stackDepthKb } from '../payload/statements/statement-settings.ts';
 import { addressOf, statusOfJoining, statusWithoutLog } from './without-log.ts';
 
 const lookForLogMs = 2000;
 
 /** @throws LogStoreError, LaunchError or a listening error; a corrupt log is not thrown but served as a replica that refuses to vote. */
 export async function startReplica(config: ReplicaConfig, context: ServeContext): Promise<ServedReplica> {
+  if (config.payload === 'statements') checkStack(stackDepthKb, stackKbMax());
   await openPassage(config.dataDir);
   let log: LogStore | null = null;
   try {
