@@ -126,7 +126,7 @@ describe('a session that is made anew', () => {
   });
 
   it('holds no place of PostgreSQL for long while its statements are made, whatever their constants run', async () => {
-    await client.query(`CREATE TABLE slow (is boolean);
+    await client.query(`CREATE TABLE slow (v boolean);
       CREATE FUNCTION dawdles(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
         IF EXISTS (SELECT FROM slow) THEN PERFORM pg_sleep(600); END IF; RETURN true; END $$;
       CREATE DOMAIN checked AS text CHECK (dawdles(VALUE))`);
