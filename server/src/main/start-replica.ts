@@ -55,6 +55,7 @@ export async function startReplica(config: ReplicaConfig, context: ServeContext)
     if (error.code === 'logCorrupt') return refusingReplica(config, context, error);
     if (error.code !== 'logMissing') throw error;
   }
+  if (log !== null) await requireOwn(config, log);
   const frame = await openFrame(config, context, log);
   const pgwire = await createPgwireListener({
     ...config.pgwire,
@@ -155,14 +156,15 @@ function becomeReplica(frame: Frame, log: LogStore, joined: Joined | null): Prom
     : becomeWalReplica(frame, log, joined);
 }
 
-/** @throws CliError if the log is another member's, whose votes it holds */
-function requireOwn({ id, dataDir }: ReplicaConfig, member: ReplicaId): void {
-  const owner = replicaOf(member);
-  if (owner !== id)
-    throw new CliError(
-      `The log in ${dataDir} is that of ${owner}, and the configuration is that of ${id}. Start it with the configuration of ${owner}, or give ${id} its own dataDir.`,
-      exitCodes.refused,
-    );
+/** @throws CliError if the log, which is closed then, is another member's, whose votes it holds */
+async function requireOwn({ id, dataDir }: ReplicaConfig, log: LogStore): Promise<void> {
+  const owner = replicaOf(log.identity.member);
+  if (owner === id) return;
+  await log.close();
+  throw new CliError(
+    `The log in ${dataDir} is that of ${owner}, and the configuration is that of ${id}. Start it with the configuration of ${owner}, or give ${id} its own dataDir.`,
+    exitCodes.refused,
+  );
 }
 
 async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogStore | null): Promise<Frame> {
@@ -178,7 +180,6 @@ async function openFrame(config: ReplicaConfig, context: ServeContext, log: LogS
   const transport = await openTransport(config, context, (peer, connected) =>
     events.operation({ name: connected ? 'PeerConnected' : 'PeerLost', peer }),
   );
-  if (log !== null) requireOwn(config, log.identity.member);
   if (log !== null) transport.become(log.identity.member, log.identity.cluster);
   const frame: Frame = {
     config,

@@ -31,3 +31,9 @@ export function sqlStateOf(error: unknown): string | null {
   if (!(error instanceof Error) || !('severity' in error) || !('code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;
 }
+
+/** A database is there by the catalog, and its directory is not: that is damage. */
+export function lacksDirectory(error: unknown): boolean {
+  const { detail } = error as { readonly detail?: unknown };
+  return sqlStateOf(error) === '3D000' && typeof detail === 'string' && detail.includes('subdirectory');
+}

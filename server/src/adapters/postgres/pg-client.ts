@@ -9,7 +9,7 @@
  */
 import type { Socket } from 'node:net';
 import { Client, Connection } from 'pg';
-import { sqlStateOf } from './database-error.ts';
+import { lacksDirectory, sqlStateOf } from './database-error.ts';
 import { socketPort } from './data-directory.ts';
 import { pinnedSettings, settingsVersions } from './pinned-settings.ts';
 import { startupPacket } from './replication/messages.ts';
@@ -137,7 +137,7 @@ const substitute = 'template1';
 /** There is no such database, or it lets nobody in. */
 function isShut(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
-  return sqlState === '3D000' || sqlState === '55000';
+  return (sqlState === '3D000' && !lacksDirectory(error)) || sqlState === '55000';
 }
 
 /** The main database, or its substitute. @throws what `enter` throws */

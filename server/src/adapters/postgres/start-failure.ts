@@ -5,7 +5,7 @@
  * again, but for a standby whose replay ends for the same reason again and again. Lines of clients are not looked at: a line begins with the SQLSTATE (log_line_prefix, data-directory.ts), and what a message
  * holds of line breaks PostgreSQL indents.
  */
-import { damageIn, dataFile, sqlStateOf } from './database-error.ts';
+import { lacksDirectory, damageIn, dataFile, sqlStateOf } from './database-error.ts';
 import type { LaunchErrorCode } from './launch-error.ts';
 
 export interface StartFailure {
@@ -134,14 +134,9 @@ export function failureOf(error: unknown): StartFailure {
   const reason = error instanceof Error ? error.message : String(error);
   const sqlState = sqlStateOf(error);
   if (sqlState !== null && full.test(sqlState)) return { code: 'databaseFull', reason };
-  const gone =
-    sqlState === '3D000' &&
-    error instanceof Error &&
-    'detail' in error &&
-    /subdirectory/.test(String(error.detail));
   const lost =
     damageIn(error) !== null ||
-    gone ||
+    lacksDirectory(error) ||
     otherVersion.test(reason) ||
     (sqlState !== null &&
       !quotesNames.test(sqlState) &&
