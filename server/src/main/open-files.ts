@@ -4,6 +4,7 @@
  * Pure, but for `openFilesMax`.
  */
 import { CliError } from './errors.ts';
+import { processLimit } from './process-limit.ts';
 
 export interface FittedBounds {
   readonly clientsMax: number;
@@ -26,18 +27,9 @@ const leaving = 64;
 const strangersMin = 128;
 const clientsMin = 16;
 
-interface Report {
-  readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };
-}
-
-/** Of this process; null: it is not told, or there is none. */
+/** Null: it is not told, or there is none. */
 export function openFilesMax(): number | null {
-  const { report } = process;
-  if (report === undefined) return null;
-  // Where this is known: else the names of all peers are looked up.
-  Object.assign(report, { excludeNetwork: true });
-  const most = (report.getReport() as Report).userLimits?.open_files?.soft;
-  return typeof most === 'number' ? most : null;
+  return processLimit('open_files');
 }
 
 /** As many clients as are wanted, and then as many strangers as there is room for, at most `wanted`. @throws CliError if there is room for next to none */

@@ -4,22 +4,15 @@
  * Pure, but for `stackKbMax`.
  */
 import { CliError } from './errors.ts';
+import { processLimit } from './process-limit.ts';
 
 /** PostgreSQL keeps so much of the limit for itself. */
 const sparedKb = 512;
 
-interface Report {
-  readonly userLimits?: { readonly stack_size_bytes?: { readonly soft?: number | string } };
-}
-
 /** Of this process, which PostgreSQL inherits; null: it is not told, or there is none. */
 export function stackKbMax(): number | null {
-  const { report } = process;
-  if (report === undefined) return null;
-  // Where this is known: else the names of all peers are looked up.
-  Object.assign(report, { excludeNetwork: true });
-  const most = (report.getReport() as Report).userLimits?.stack_size_bytes?.soft;
-  return typeof most === 'number' ? Math.floor(most / 1024) : null;
+  const bytes = processLimit('stack_size_bytes');
+  return bytes === null ? null : Math.floor(bytes / 1024);
 }
 
 /** @throws CliError if PostgreSQL would refuse the depth that it is given */

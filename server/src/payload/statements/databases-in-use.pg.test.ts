@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
-import { readErrorFields } from '../../pgwire/backend-messages.ts';
+import { frameOf, readErrorFields } from '../../pgwire/backend-messages.ts';
+import { front } from '../../pgwire/message-types.ts';
 import {
   OperationFeed,
   sessionOf,
@@ -44,7 +45,6 @@ async function lastQuery(): Promise<string> {
 it.each([
   ['DROP DATABASE busy'],
   ['DROP DATABASE "Ünd so"'],
-  ['DROP DATABASE IF EXISTS U&"b\\0075sy"'],
   ['ALTER DATABASE busy RENAME TO idle'],
   ['ALTER DATABASE busy SET TABLESPACE pg_default'],
   ['CREATE DATABASE copied TEMPLATE Busy'],
@@ -53,6 +53,23 @@ it.each([
 ])('PostgreSQL is not given %s while another session is there', async (sql) => {
   expect(await feed.sql('a', sql)).toBe('!55006 I');
   expect(await lastQuery()).not.toContain(sql.slice(0, 10));
+});
+
+it('a name with escapes is refused, and no name of a client is SQL of ours', async () => {
+  for (const sql of [
+    'DROP DATABASE U&"b\\0075sy"',
+    "CREATE DATABASE copied TEMPLATE E'bus\\x79'",
+    "CREATE DATABASE copied TEMPLATE 'bus\\y'",
+  ])
+    expect(await feed.sql('a', sql)).toBe('!0A000 I');
+  // The second byte of a letter is a backslash, which would hide the quote behind it.
+  expect(await feed.sql('a', "SET client_encoding = 'SJIS'; SET backslash_quote = on")).toBe('SET SET I');
+  const code = ') OR set_config($x$app.found$x$, $x$1$x$, false) IS NOT NULL --';
+  const sql = Buffer.from(`CREATE DATABASE "${code}" TEMPLATE "\x83\x5c"\0`, 'latin1');
+  await feed.send('a', frameOf(front.query, sql));
+  expect(
+    await feed.sql('a', "RESET client_encoding; SELECT current_setting('app.found', true) IS NULL"),
+  ).toBe('RESET (t) SELECT 1 I');
 });
 
 it('what it says is what PostgreSQL says', async () => {

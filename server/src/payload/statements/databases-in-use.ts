@@ -4,16 +4,17 @@
  * PostgreSQL sleeps up to five seconds for others to leave. Here one operation is executed at a time, so nobody could leave meanwhile, and all others would wait. So the executor asks beforehand, and tells PostgreSQL's error at
  * once. Which sessions are open follows from the log, so all replicas decide alike. DROP DATABASE ... WITH (FORCE) ends the others, and does not wait.
  */
-import { columnsOf, frameOf } from '../../pgwire/backend-messages.ts';
+import { columnsOf } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
-import { back, front } from '../../pgwire/message-types.ts';
+import { back } from '../../pgwire/message-types.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 
-/** A database that must be empty. Names are literals of SQL, in the encoding of the client, as latin1 byte for byte. */
+/** A database that must be empty. Names are in the encoding of the client, as latin1 byte for byte. */
 export interface NeededDatabase {
   readonly what: 'drop' | 'alter' | 'rename' | 'source';
-  readonly name: string;
+  /** Null: it is spelled with escapes, which settings and encodings read in more than one way. */
+  readonly name: string | null;
   /** Of the database that the statement makes; null: it makes none. */
   readonly makes: string | null;
 }
@@ -45,12 +46,13 @@ export const fitsBlock = ({ what }: NeededDatabase): boolean => what === 'rename
 
 function needed(
   what: NeededDatabase['what'],
-  name: string | undefined,
-  makes: string | null | undefined,
+  token: string | undefined,
+  made: string | null | undefined,
 ): NeededDatabase | null {
-  const literal = name === undefined ? null : literalOf(name);
-  if (literal === null) return null;
-  return { what, name: literal, makes: typeof makes === 'string' ? literalOf(makes) : null };
+  const name = token === undefined ? undefined : nameOf(token);
+  const makes = typeof made === 'string' ? nameOf(made) : undefined;
+  if (name === undefined) return null;
+  return { what, name: makes === null ? null : name, makes: makes ?? null };
 }
 
 /** `options`: behind the name of the new database. Undefined: they name none. */
@@ -70,7 +72,7 @@ function templateIn(options: readonly string[]): string | undefined {
 
 const blankOrComment = /[ \t\n\r\f\v]+|--[^\n\r]*/y;
 const dollar = /\$(?:[a-z_\x80-\xff][\w\x80-\xff]*)?\$/iy;
-const word = /[a-z_\x80-\xff][\w$\x80-\xff]*/iy;
+const identifier = /[a-z_\x80-\xff][\w$\x80-\xff]*/iy;
 const prefix = /u&(?=['"])|e(?=')/iy;
 const blanks = /[ \t\n\r\f\v]+/y;
 /** A statement about a database has fewer, and an option each few. */
@@ -109,7 +111,7 @@ function tokenEnd(text: string, at: number): number {
   }
   const ahead = lengthAt(prefix, text, at);
   const quote = text[at + ahead];
-  if (quote !== '"' && quote !== "'") return at + Math.max(1, lengthAt(word, text, at));
+  if (quote !== '"' && quote !== "'") return at + Math.max(1, lengthAt(identifier, text, at));
   const hasEscapes = ahead === 1;
   let end = quotedEnd(text, at + ahead, hasEscapes);
   if (quote === '"') return end;
@@ -151,16 +153,22 @@ function commentEnd(text: string, from: number): number {
   return text.length;
 }
 
-/** Null: it is no name. In a database whose encoding has one byte for a letter PostgreSQL lowers others than those of ASCII, too. */
-function literalOf(name: string): string | null {
-  if (/^(?:e|u&)?'|^\$/i.test(name)) return name;
-  const unicode = /^u&"([^]*)"( UESCAPE '[^]')?$/i.exec(name);
-  if (unicode !== null)
-    return `U&'${unicode[1]!.replaceAll('""', '"').replaceAll("'", "''")}'${unicode[2] ?? ''}`;
-  const quoted = /^"([^]*)"$/.exec(name);
-  const plain = quoted?.[1]!.replaceAll('""', '"') ?? name.replaceAll(/[A-Z]/g, (one) => one.toLowerCase());
-  if (quoted === null && !/^[a-z_\x80-\xff]/.test(plain)) return null;
-  return `E'${plain.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+/** Undefined: it is no name. Null: it has escapes. In a database whose encoding has one byte for a letter PostgreSQL lowers others than those of ASCII, too. */
+function nameOf(token: string): string | null | undefined {
+  if (/^(?:e|u&)['"]/i.test(token)) return null;
+  if (token.startsWith('$')) return dollarText(token);
+  const quote = token[0];
+  if (quote === '"' || quote === "'") {
+    if (token.length < 2 || !token.endsWith(quote)) return undefined;
+    if (quote === "'" && /[\\\n\r]/.test(token)) return null;
+    return token.slice(1, -1).replaceAll(quote + quote, quote);
+  }
+  return /^[a-z_\x80-\xff]/i.test(token) ? token.replaceAll(/[A-Z]/g, (one) => one.toLowerCase()) : undefined;
+}
+
+function dollarText(token: string): string | undefined {
+  const length = lengthAt(dollar, token, 0);
+  return length === 0 ? undefined : token.slice(length, -length);
 }
 
 const own = 'pg_barista_own';
@@ -176,20 +184,15 @@ const goesSoFar: Readonly<Record<NeededDatabase['what'], string>> = {
   ),
 };
 
-/** Asked in the client's session, with its role and its encoding; answered with one ReadyForQuery. */
-function question({ what, name, makes }: NeededDatabase): Buffer {
-  // The client's text stands where ownSql does not reach it.
-  const [head, tail] = ownSql(
-    `SELECT d.oid, d.datname FROM pg_catalog.pg_database d WHERE ${goesSoFar[what]} AND d.datname = (:name)::pg_catalog.name`,
-  ).split(':name') as [string, string];
-  const [exists, end] = ownSql(
-    'AND NOT EXISTS (SELECT FROM pg_catalog.pg_database o WHERE o.datname = (:name)::pg_catalog.name)',
-  ).split(':name') as [string, string];
-  const sql = `${head}${name}${tail}${makes === null ? '' : ` ${exists}${makes}${end}`}`;
-  const parse = Buffer.concat([Buffer.from(`${own}\0${sql}\0`, 'latin1'), Buffer.alloc(2)]);
+/** Asked in the client's session, with its role and its encoding; answered with one ReadyForQuery. Names are parameters: whatever a client writes is no SQL of ours. */
+function question({ what, makes }: NeededDatabase, name: string): Buffer {
+  const among = (parameter: string): string => ownSql(`datname = ($${parameter})::pg_catalog.name`);
+  const isFree = ` AND NOT EXISTS (SELECT FROM pg_catalog.pg_database o WHERE o.${among('2')})`;
+  const sql = `SELECT d.oid, d.datname FROM pg_catalog.pg_database d WHERE ${goesSoFar[what]} AND d.${among('1')}${makes === null ? '' : isFree}`;
+  const parameters = [name, ...(makes === null ? [] : [makes])].map((one) => Buffer.from(one, 'latin1'));
   return Buffer.concat([
-    frameOf(front.parse, parse),
-    send.bind({ portal: own, statement: own }),
+    send.parse(own, sql),
+    send.bind({ portal: own, statement: own, parameters }),
     send.execute(own),
     send.closePortal(own),
     send.closeStatement(own),
@@ -204,11 +207,18 @@ const countSql = ownSql(
 export interface InUse {
   readonly sqlState: string;
   readonly message: string;
-  readonly detail: string;
+  readonly detail?: string;
+  readonly hint?: string;
 }
 
+const escapedName: InUse = {
+  sqlState: '0A000',
+  message: 'the name of a database is spelled with escapes, so that nobody can look whether it is in use',
+  hint: 'Write it as an identifier, or as a string without escapes.',
+};
+
 /**
- * As PostgreSQL would tell it behind its wait. Null: nobody else is there, or the statement does not come so far. `ask`: in the client's session. `others`: processes of all other sessions; each is there until its session is closed.
+ * As PostgreSQL would tell it behind its wait, or that the name cannot be read. Null: nobody else is there, or the statement does not come so far. `ask`: in the client's session. `others`: processes of all other sessions; each is there until its session is closed.
  */
 export async function inUse(
   needs: NeededDatabase,
@@ -217,7 +227,8 @@ export async function inUse(
   database: Pick<StatementDatabase, 'query'>,
 ): Promise<InUse | null> {
   if (others.length === 0) return null;
-  const answer = await ask(question(needs));
+  if (needs.name === null) return escapedName;
+  const answer = await ask(question(needs, needs.name));
   const row = answer.find(([type]) => type === back.dataRow);
   if (row === undefined) return null;
   const [oid = '', name = ''] = columnsOf(row);
