@@ -14,6 +14,7 @@ const words: Readonly<Record<OperationWord, string>> = {
   resume: 'Ends the pause of',
   hold: 'Agrees on a request that may have no end in',
   goOn: 'Goes on in',
+  adopt: 'Has one database go on, where all differ, for',
 };
 
 /** Such as `session 3f09ac of a client at r2`. */

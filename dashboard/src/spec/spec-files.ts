@@ -65,6 +65,7 @@ export const handModels = [
   { name: 'MCFollowerReads-tiny', title: 'FollowerReads' },
   { name: 'MCStatementApply-tiny', title: 'StatementApply' },
   { name: 'MCStatementEnds-tiny', title: 'StatementEnds' },
+  { name: 'MCStatementAdoption-tiny', title: 'StatementAdoption' },
   { name: 'MCRequestOutcomes-tiny', title: 'RequestOutcomes' },
   { name: 'MCConsensus-tiny', title: 'Consensus' },
 ] as const;

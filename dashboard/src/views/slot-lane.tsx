@@ -96,6 +96,7 @@ function operationShape(what: OperationWord, center: number, baseline: number): 
     case 'resume':
     case 'hold':
     case 'goOn':
+    case 'adopt':
       return null;
     default:
       return unreachable(what);

@@ -108,7 +108,8 @@ export type OperationWord =
   | 'pause'
   | 'resume'
   | 'hold'
-  | 'goOn';
+  | 'goOn'
+  | 'adopt';
 
 /** The session of a client: digits of its name, too few to act in it. `at`: the replica that its client came to; null: any, or one that is not known. */
 export interface ShownSession {

@@ -27,6 +27,7 @@ import { replicaOf } from '../multipaxos/configuration.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
 import type { AnswerOutcome } from '../replica/protocols/awaited-answers.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
+import { Adoptions } from '../replica/statements/adoptions.ts';
 import { AgreedPauses } from '../replica/statements/agreed-pauses.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
@@ -208,6 +209,26 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         },
       });
     });
+  const adoptions: Adoptions = new Adoptions({
+    self: config.id,
+    voters: () => protocol.membership.joined().voters,
+    send: (to, bytes) => transport.sendControl(to, { kind: 'Carried', channel: 'adoptions', bytes }),
+    timers,
+    randomName: () => randomBytes(16).toString('hex'),
+    database: {
+      pointer: () => (database.isUp && !fence.isClosed ? payload.durablePointer : null),
+      claim: (name) => postgres.claim(name),
+      claimed: () => postgres.claimed(),
+    },
+    submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
+    onStanding: (slot) => fence.standing(slot),
+    onCopyThere: (slot) => void replacement.begin('adopted', slot),
+    onAdopted: (slot) => {
+      digests.settle(slot);
+      fence.adopted();
+    },
+    logger,
+  });
   const makePayload = (): StatementsPayload => {
     life = new StatementsPayload({
       host: {
@@ -221,6 +242,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       onCopyNeeded: (reason) => void replacement.begin(reason),
       onBegun: (slot) => submissions.began(slot),
       resting: copies.keeper,
+      claimed: adoptions,
     });
     return life;
   };
@@ -240,8 +262,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     renew: renewed,
     onReplaced: () => {
       digests.anew();
+      adoptions.replaced();
       fence.open();
     },
+    isSomebodyBehind: () => adoptions.isSomebodyBehind,
     onFatal,
   });
   const failed = async (error: Error): Promise<void> => {
@@ -256,7 +280,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     database,
     condemn: (reason) => postgres.condemn(reason),
     endSessions: (reason) => endSessions(reason),
-    replace: () => replacement.begin('differs'),
+    replace: (slot) => replacement.begin('differs', slot),
+    self: config.id,
+    onDiffer: (slot, claimant) => adoptions.differ(slot, claimant),
+    onAgree: () => adoptions.agree(),
     timers,
     logger,
     onFatal,
@@ -318,6 +345,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     heldRuns,
     database,
     digests,
+    adoptions,
     tracker,
     events,
     shown,

@@ -43,6 +43,12 @@ export type Beginning =
   | { readonly code: 'copy'; readonly slot: Slot }
   | { readonly code: 'anew' | 'another' };
 
+export interface Wanted {
+  readonly cause: 'logPurged' | 'databaseLost';
+  readonly asksOnce: () => boolean;
+  readonly atLeast: Slot;
+}
+
 const pace = { retryMs: 300, retryMsMax: 5000, failedMsMax: 60_000 } as const;
 
 export class StatementCopies {
@@ -84,6 +90,7 @@ export class StatementCopies {
   }
 
   async beginning(reason: InexactReason | 'logPurged'): Promise<Beginning> {
+    if (reason === 'adopted') return { code: 'another' };
     const { config, postgres, protocol } = this.options;
     // What it was copied of may have differed already.
     const mayDiffer = reason === 'differs';
@@ -119,8 +126,8 @@ export class StatementCopies {
     );
   }
 
-  /** One that another replica keeps is kept here when it resolves with `here`. Tried without end, unless each replica is to be asked `once`. */
-  async fetch(cause: 'logPurged' | 'databaseLost', once: boolean): Promise<'here' | 'none' | 'ended'> {
+  /** One that another replica keeps, of slot `atLeast` or above, is kept here when it resolves with `here`. Tried without end, unless `asksOnce` says that each replica was to be asked once: it is asked after each round in vain. */
+  async fetch({ cause, asksOnce, atLeast }: Wanted): Promise<'here' | 'none' | 'ended'> {
     const { config, cluster, postgres, transport, tracker, logger, protocol } = this.options;
     const { installation } = this;
     if (installation === null) throw new Error('copies are not offered yet');
@@ -135,7 +142,7 @@ export class StatementCopies {
     const copy = await transferState(
       {
         ...pace,
-        asksOnce: () => once,
+        asksOnce,
         fetcher: transport,
         sources: () => sources({}),
         tracker,
@@ -146,7 +153,7 @@ export class StatementCopies {
             directory: postgres.kept,
             owner: { group: config.group, cluster },
             installation,
-            atLeast: protocol().purgedTo,
+            atLeast: Math.max(atLeast, protocol().purgedTo),
             onProgress,
             signal,
           });

@@ -38,6 +38,8 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   halfDone: 'a statement that cannot be taken back was under way when it stopped',
   sessions: 'a session cannot be opened again as it was',
   differs: 'what it answered differs from what a majority of the replicas did',
+  adopted:
+    'all replicas answered a statement otherwise, and the group goes on from the database of another one',
   copyUseless: 'the copy that took its place cannot be gone on from',
   damaged: 'its files are damaged',
   presumedDamaged: 'its files are damaged, or no attempt brings PostgreSQL up with them',
@@ -176,8 +178,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
   }
 
   /** Nobody has a copy: it is tried again with the same files. */
-  triedAgain(): void {
-    this.down(`${why.presumedDamaged}, and no other replica has a copy: it is tried again`);
+  triedAgain(reason: InexactReason | 'logPurged'): void {
+    this.down(`${why[reason]}, and no other replica has a copy: it is tried again`);
     this.options.logger.warn(this.trouble ?? '');
   }
 

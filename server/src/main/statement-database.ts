@@ -8,8 +8,9 @@ import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
-import { readFile } from '../adapters/postgres/account-files.ts';
+import { readFile, writeDurably as writeInData } from '../adapters/postgres/account-files.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
@@ -38,6 +39,10 @@ export interface StatementPostgres {
   /** What it has is wrong, and is durably said to be. */
   condemn(reason: string): Promise<void>;
   isCondemned(): Promise<boolean>;
+  /** A name that this very database holds from now on, durably; what takes its place does not. */
+  claim(name: string): Promise<void>;
+  /** Null: none. */
+  claimed(): Promise<string | null>;
   /** Stops it, and removes what it has, the copy that is kept, too: the next start makes another. */
   forget(): Promise<void>;
   /** It is stopped with nothing open or under way. However else it ends, the next start takes it for crashed. */
@@ -120,6 +125,11 @@ export async function openStatementPostgres(
       await rm(crashed, { force: true });
     },
     atRest: () => rm(crashed, { force: true }),
+    claim: (name) => writeInData(join(places.data, claimFile), `${JSON.stringify({ name })}\n`),
+    claimed: async () => {
+      const text = await readFile(join(places.data, claimFile), 'utf8').catch(() => null);
+      return text === null ? null : claimOf(text);
+    },
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(
@@ -136,6 +146,18 @@ function settingsOf({
 }: ReplicaConfig): Readonly<Record<string, string>> {
   if (protocol !== 'primary') return statementSettings;
   return { ...statementSettings, 'barista.acknowledge': primary.replication };
+}
+
+/** In the root of the data directory, of which copies leave out what is not PostgreSQL's. */
+const claimFile = 'barista-claim.json';
+
+/** What cannot be read is no claim: another one will be made. */
+function claimOf(text: string): string | null {
+  try {
+    return z.object({ name: z.string() }).parse(JSON.parse(text)).name;
+  } catch {
+    return null;
+  }
 }
 
 /** Where the state lies in `global/pg_control`: behind the system's identifier and two versions. */

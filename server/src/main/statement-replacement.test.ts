@@ -12,11 +12,13 @@ function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here'
       return result;
     };
   const done = Promise.resolve();
+  const isSomebodyBehind = { now: true };
   const options: ReplacementOptions = {
     copies: {
       keeper: { cleared: () => done },
       beginning: () => Promise.resolve(beginning),
-      fetch: note('fetch', Promise.resolve(fetched)),
+      fetch: ({ cause, asksOnce, atLeast }) =>
+        note('fetch', Promise.resolve(fetched))(cause, asksOnce(), atLeast),
     },
     database: {
       awaitsCopy: note('awaits a copy', undefined),
@@ -33,15 +35,21 @@ function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here'
     },
     renew: (between) => between(),
     onReplaced: note('on', undefined),
+    isSomebodyBehind: () => isSomebodyBehind.now,
     onFatal: ({ message }) => void story.push(message),
   };
-  return { story, replacement: new StatementReplacement(options) };
+  return { story, isSomebodyBehind, replacement: new StatementReplacement(options) };
 }
 
 it('a database that no attempt brings up is tried again where nobody has a copy, as often as that is found', async () => {
   const { story, replacement } = setUp({ code: 'another' }, 'none');
   await replacement.begin('presumedDamaged');
-  const once = ['awaits a copy presumedDamaged', 'fetch databaseLost true', 'stop immediate', 'tried again'];
+  const once = [
+    'awaits a copy presumedDamaged',
+    'fetch databaseLost true 0',
+    'stop immediate',
+    'tried again presumedDamaged',
+  ];
   expect(story).toEqual(once);
   await replacement.begin('presumedDamaged');
   expect(story).toEqual([...once, ...once]);
@@ -52,7 +60,7 @@ it('a database that no attempt brings up is set aside once a copy is here', asyn
   await replacement.begin('presumedDamaged');
   expect(story).toEqual([
     'awaits a copy presumedDamaged',
-    'fetch databaseLost true',
+    'fetch databaseLost true 0',
     'set aside',
     'restore',
     'replaced',
@@ -63,7 +71,7 @@ it('a database that no attempt brings up is set aside once a copy is here', asyn
 it('a database of which PostgreSQL says that it is damaged waits for a copy without end', async () => {
   const { story, replacement } = setUp({ code: 'another' });
   await replacement.begin('damaged');
-  expect(story[1]).toBe('fetch databaseLost false');
+  expect(story[1]).toBe('fetch databaseLost false 0');
 });
 
 it('a database that went another way is made equal, and not set aside; the log may have all of it', async () => {
@@ -78,5 +86,14 @@ it('a database that went another way is made equal, and not set aside; the log m
 it('nothing is replaced once the replica ends', async () => {
   const { story, replacement } = setUp({ code: 'another' }, 'ended');
   await replacement.begin('logPurged');
-  expect(story).toEqual(['awaits a copy logPurged', 'fetch logPurged false']);
+  expect(story).toEqual(['awaits a copy logPurged', 'fetch logPurged false 0']);
+});
+
+it('where the group goes on from another database only a copy of behind that is of use, asked for as long as somebody has it', async () => {
+  const { story, isSomebodyBehind, replacement } = setUp({ code: 'another' });
+  await replacement.begin('adopted', 9 as Slot);
+  expect(story).toEqual(['awaits a copy adopted', 'fetch logPurged false 9', 'restore', 'on']);
+  isSomebodyBehind.now = false;
+  await replacement.begin('adopted', 9 as Slot);
+  expect(story).toContain('fetch logPurged true 9');
 });

@@ -5,6 +5,7 @@
  * Invariants: one at a time; nothing reads or writes what is about to be replaced; what is only presumed to be damaged is set aside once there is something else to begin from, and tried again where nobody has a copy: whatever kept
  * PostgreSQL from coming up at all replicas may have passed.
  */
+import type { Slot } from '../multipaxos/types/names.ts';
 import type { InexactReason } from '../payload/statements/executor.ts';
 import type { Beginning, StatementCopies } from './statement-copies.ts';
 import type { StatementDatabaseHealth } from './statement-database-health.ts';
@@ -27,6 +28,8 @@ export interface ReplacementOptions {
   readonly renew: (between: () => Promise<void>) => Promise<void>;
   /** Another database is here; nothing executes yet. */
   readonly onReplaced: () => void;
+  /** Somebody has executed what this replica stands ahead of. */
+  readonly isSomebodyBehind: () => boolean;
   readonly onFatal: (error: Error) => void;
 }
 
@@ -38,8 +41,8 @@ export class StatementReplacement {
     this.options = options;
   }
 
-  /** Never rejects. Told again while another database is on its way: that is passed over. */
-  async begin(reason: Reason): Promise<void> {
+  /** `atLeast`: only a copy of that slot or above helps. Never rejects. Told again while another database is on its way: that is passed over. */
+  async begin(reason: Reason, atLeast = 0 as Slot): Promise<void> {
     if (this.isUnderWay) return;
     this.isUnderWay = true;
     const { database, renew } = this.options;
@@ -48,7 +51,7 @@ export class StatementReplacement {
     if (beginning.code === 'another') database.awaitsCopy(reason);
     else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
     else database.beginsAnew(reason);
-    await renew(() => this.replace(reason, beginning));
+    await renew(() => this.replace(reason, beginning, atLeast));
   }
 
   /** Null: it has ended. */
@@ -63,18 +66,22 @@ export class StatementReplacement {
     }
   }
 
-  private async replace(reason: Reason, { code }: Beginning): Promise<void> {
-    const { copies, database, postgres, onReplaced } = this.options;
+  private async replace(reason: Reason, { code }: Beginning, atLeast: Slot): Promise<void> {
+    const { copies, database, postgres, onReplaced, isSomebodyBehind } = this.options;
     const isPresumed = reason === 'presumedDamaged';
     const isDamaged = isPresumed || reason === 'damaged';
     // It came up again meanwhile, if it had failed besides.
     await copies.keeper.cleared();
     if (code === 'another') {
-      const found = await copies.fetch(isDamaged ? 'databaseLost' : 'logPurged', isPresumed);
+      const found = await copies.fetch({
+        cause: isDamaged ? 'databaseLost' : 'logPurged',
+        asksOnce: () => isPresumed || (reason === 'adopted' && !isSomebodyBehind()),
+        atLeast,
+      });
       if (found === 'ended') return;
       if (found === 'none') {
         await postgres.instance.stop('immediate');
-        database.triedAgain();
+        database.triedAgain(reason);
         this.isUnderWay = false;
         return;
       }

@@ -149,8 +149,8 @@ export interface Carried {
   readonly bytes: Uint8Array;
 }
 
-/** `persistence`: how long a group took to become durable. `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. `primary`: of a primary and its copies. */
-export type Channel = 'persistence' | 'links' | 'operations' | 'paxos' | 'digests' | 'primary';
+/** `persistence`: how long a group took to become durable. `operations`: of statements, for whoever proposes. `paxos`: messages of single-decree Paxos. `digests`: what a replica's database answered. `adoptions`: whose database goes on where all differ. `primary`: of a primary and its copies. */
+export type Channel = 'persistence' | 'links' | 'operations' | 'paxos' | 'digests' | 'adoptions' | 'primary';
 
 export type ControlMessage =
   | JoinRequest

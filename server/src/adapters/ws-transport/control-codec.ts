@@ -45,7 +45,15 @@ const digestCharsMax = 256;
 const transactionsMax = 262_144;
 
 const joinCodes = ['admitted', 'notLeader', 'waiting', 'refused'] as const;
-const channels: readonly Channel[] = ['persistence', 'links', 'operations', 'paxos', 'digests', 'primary'];
+const channels: readonly Channel[] = [
+  'persistence',
+  'links',
+  'operations',
+  'paxos',
+  'digests',
+  'primary',
+  'adoptions',
+];
 const objectKinds = ['table', 'sequence'] as const;
 const controlKinds: ReadonlySet<unknown> = new Set<ControlMessage['kind']>([
   'JoinRequest',

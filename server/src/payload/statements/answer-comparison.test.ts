@@ -27,7 +27,7 @@ describe('answers that are compared', () => {
   it('are in doubt while two differ and the third has not told, and not any more when it has', () => {
     const { tell } = comparison();
     tell('r1', 1, 'a');
-    const doubt = { code: 'doubt', slot: 1, differing: ['r1', 'r2'], isFinal: false };
+    const doubt = { code: 'doubt', slot: 1, differing: ['r1', 'r2'], isFinal: false, claimant: 'r1' };
     expect(tell('r2', 1, 'b')).toEqual(doubt);
     tell('r1', 2, 'c');
     expect(tell('r2', 2, 'c')).toEqual(doubt);
@@ -42,6 +42,28 @@ describe('answers that are compared', () => {
     const two = comparison(['r1', 'r2']);
     two.tell('r1', 1, 'a');
     expect(two.tell('r2', 1, 'b')).toMatchObject({ code: 'doubt', isFinal: true });
+  });
+
+  it('name whose database is to go on where no majority agrees: the first of those that are equal to most', () => {
+    const { tell } = comparison(['r1', 'r2', 'r3', 'r4', 'r5']);
+    tell('r1', 1, 'a');
+    tell('r2', 1, 'b');
+    tell('r5', 1, 'c');
+    tell('r3', 1, 'c');
+    expect(tell('r4', 1, 'd')).toMatchObject({ code: 'doubt', isFinal: true, claimant: 'r3' });
+  });
+
+  it('are in doubt no more, and not compared, up to where all go on from one database', () => {
+    const { one, tell } = comparison();
+    tell('r1', 1, 'a');
+    tell('r2', 1, 'b');
+    tell('r3', 1, 'c');
+    one.settle(2);
+    expect(one.size).toBe(0);
+    expect(tell('r1', 2, 'a')).toEqual({ code: 'right' });
+    expect(tell('r2', 2, 'b')).toEqual({ code: 'right' });
+    tell('r1', 3, 'a');
+    expect(tell('r2', 3, 'b')).toMatchObject({ code: 'doubt', slot: 3 });
   });
 
   it('do not count of who is no voter, and say nothing of who has not answered', () => {

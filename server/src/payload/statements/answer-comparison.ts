@@ -9,7 +9,9 @@ export interface Digests {
   readonly digest: string;
 }
 
-/** `wrong`: who has what the majority has is in `equal`. `doubt`: `isFinal`: all voters have told, and no further word will help. */
+/**
+ * `wrong`: who has what the majority has is in `equal`. `doubt`: `isFinal`: all voters have told, and no further word will help; `claimant`: whose database is to go on, if any must: the first of those that are equal to most others.
+ */
 export type Verdict =
   | { readonly code: 'right' }
   | { readonly code: 'wrong'; readonly slot: number; readonly equal: readonly string[] }
@@ -18,6 +20,7 @@ export type Verdict =
       readonly slot: number;
       readonly differing: readonly string[];
       readonly isFinal: boolean;
+      readonly claimant: string;
     };
 
 export interface ComparisonOptions {
@@ -34,6 +37,7 @@ export class AnswerComparison {
   private readonly told = new Map<number, Map<string, string>>();
   private readonly doubts = new Map<number, Extract<Verdict, { code: 'doubt' }>>();
   private newest = 0;
+  private settledTo = 0;
 
   constructor(options: ComparisonOptions) {
     this.options = options;
@@ -65,9 +69,16 @@ export class AnswerComparison {
     this.doubts.clear();
   }
 
+  /** Up to the slot all go on from one database: what was told of it counts no more. */
+  settle(slot: number): void {
+    this.settledTo = Math.max(this.settledTo, slot);
+    for (const told of [...this.told.keys()]) if (told <= slot) this.told.delete(told);
+    for (const doubted of [...this.doubts.keys()]) if (doubted <= slot) this.doubts.delete(doubted);
+  }
+
   private note(replica: string, slot: number, digest: string): boolean {
     const { slotsMax } = this.options;
-    if (slot <= this.newest - slotsMax) return false;
+    if (slot <= Math.max(this.settledTo, this.newest - slotsMax)) return false;
     const digests = this.told.get(slot) ?? new Map<string, string>();
     digests.set(replica, digest);
     this.told.set(slot, digests);
@@ -94,8 +105,14 @@ export class AnswerComparison {
     if (own === undefined) return right;
     if (majority !== undefined)
       return majority[0] === own ? right : { code: 'wrong', slot, equal: majority[1] };
-    const differing = [...byDigest.values()].flat();
-    if (byDigest.size < 2) return right;
-    return { code: 'doubt', slot, differing, isFinal: differing.length === voters.length };
+    const groups = [...byDigest.values()];
+    if (groups.length < 2) return right;
+    const differing = groups.flat();
+    const most = Math.max(...groups.map((same) => same.length));
+    const claimant = groups
+      .filter((same) => same.length === most)
+      .flat()
+      .toSorted()[0] as string;
+    return { code: 'doubt', slot, differing, isFinal: differing.length === voters.length, claimant };
   }
 }

@@ -55,7 +55,7 @@ export interface ExecutorListener {
 
 /**
  * `exact`: the database is what executing everything up to `pointer` makes of it, and the sessions are there. `inexact`: only a copy helps. `reason`: `openTransactions`: transactions were open at the pointer; `sequences`: a crash
- * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did; `copyUseless`: the copy that took its place is of no use; `damaged`: PostgreSQL says so
+ * has moved sequences on; `halfDone`: a statement that cannot be taken back was under way; `sessions`: a session could not be opened again as it was; `differs`: what it answered differs from what a majority did; `adopted`: the group goes on from another replica's database; `copyUseless`: the copy that took its place is of no use; `damaged`: PostgreSQL says so
  * of its files; `presumedDamaged`: no attempt brings it up, for whatever reason.
  */
 export type StartOutcome =
@@ -68,6 +68,7 @@ export type InexactReason =
   | 'halfDone'
   | 'sessions'
   | 'differs'
+  | 'adopted'
   | 'copyUseless'
   | 'damaged'
   | 'presumedDamaged';

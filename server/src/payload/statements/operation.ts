@@ -15,6 +15,7 @@
  *   goOn        kind 10, run
  *   run         u48 slot, u16 turn, u8 round
  *   closeAll    kind 11, name, text prefix
+ *   adopt       kind 12, name (of the claim), text replica
  *   session, name  16 bytes; text: u16 length, UTF-8 (startup parameters: latin1, byte for byte)
  *
  * Invariant: what `decodeOperation` takes is within the bounds below.
@@ -109,6 +110,13 @@ export interface ResumeOperation {
   readonly name: string;
 }
 
+/** All replicas go on from the database that holds the claim `name`: where all answered otherwise, none is wrong (specs/StatementAdoption.tla, Adopt). `name`: 32 hexadecimal digits. `replica`: whose it is, for people. */
+export interface AdoptOperation {
+  readonly kind: 'adopt';
+  readonly name: string;
+  readonly replica: string;
+}
+
 export type Operation =
   | OpenOperation
   | RequestOperation
@@ -118,9 +126,10 @@ export type Operation =
   | PauseOperation
   | ResumeOperation
   | HoldOperation
-  | GoOnOperation;
+  | GoOnOperation
+  | AdoptOperation;
 
-/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause, resume, hold, goOn. */
+/** For people and traces: open, begin, execute, commit, rollback, close, cancelOpen, pause, resume, hold, goOn, adopt. */
 export function wordOf(operation: Operation): Exclude<Operation['kind'], 'request'> | RequestWord {
   return operation.kind === 'request' ? operation.what : operation.kind;
 }
@@ -133,7 +142,12 @@ export function keyOf(operation: Operation): string {
   }
   if (operation.kind === 'close' && operation.ifSeq !== undefined)
     return `close ${operation.session} ${operation.ifSeq}`;
-  if (operation.kind === 'pause' || operation.kind === 'resume' || operation.kind === 'closeAll')
+  if (
+    operation.kind === 'pause' ||
+    operation.kind === 'resume' ||
+    operation.kind === 'closeAll' ||
+    operation.kind === 'adopt'
+  )
     return `${operation.kind} ${operation.name}`;
   if (operation.kind === 'hold') return `hold ${textOfRun(operation.run)} ${operation.replica}`;
   if (operation.kind === 'goOn') return `goOn ${textOfRun(operation.run)}`;
@@ -157,6 +171,7 @@ const kinds = {
   hold: 9,
   goOn: 10,
   closeAll: 11,
+  adopt: 12,
 } as const;
 const words: readonly RequestWord[] = ['begin', 'execute', 'commit', 'rollback'];
 const needs: readonly CallNeed[] = ['any', 'idle', 'block'];
@@ -214,9 +229,16 @@ export function encodeOperation(operation: Operation): Uint8Array {
     }
     case 'goOn':
       return Buffer.concat([head, runOf(operation.run)]);
+    case 'adopt':
+      return Buffer.concat([head, sessionOf(operation.name), text(operation.replica)]);
     default:
       return operation satisfies never;
   }
+}
+
+/** Which database goes on. */
+export function isAdoption(payload: Uint8Array): boolean {
+  return payload[0] === kinds.adopt;
 }
 
 /** Tells of runs that are given up, and not of clients. */
@@ -310,6 +332,8 @@ function decodeKind(kind: number, reader: FieldReader): Operation {
     }
     case kinds.goOn:
       return { kind: 'goOn', run: reader.run() };
+    case kinds.adopt:
+      return { kind: 'adopt', name: reader.session(), replica: reader.text() };
     default:
       throw new OperationError(`an operation is of the unknown kind ${kind}`);
   }

@@ -248,6 +248,9 @@ export class SerialExecutor implements StatementExecutor {
         this.options.heldRuns?.executed(operation);
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
+      case 'adopt':
+        listener.finished(slot, operation, nothingAnswered('I'), slot);
+        return;
       default:
         operation satisfies never;
     }

@@ -26,6 +26,7 @@ function setUp() {
   const executor = new ModelExecutor();
   const log: Entry[] = [];
   const told: string[] = [];
+  const claims = new Set<string>();
   let commitPoint = 0;
   let purgedTo = 0;
   const payload = new StatementsPayload({
@@ -41,11 +42,17 @@ function setUp() {
     },
     onCopyNeeded: (reason) => told.push(`copy ${reason}`),
     onBegun: () => undefined,
+    claimed: {
+      holds: (name) => Promise.resolve(claims.has(name)),
+      adopted: (slot) => told.push(`adopted ${slot}`),
+      standing: (slot) => told.push(`standing ${slot}`),
+    },
   });
   return {
     executor,
     payload,
     told,
+    claims,
     /** `hands`: the payload is handed the entries, else it finds them in the log. */
     choose: (entries: readonly Entry[], hands = true): void => {
       const items: SlotEntry[] = entries.map((entry, index) => ({
@@ -111,6 +118,33 @@ describe('statements as payload', () => {
     stopped.payload.databaseEnded('PostgreSQL ended');
     await stopping;
     expect(stopped.told).not.toContain('fatal PostgreSQL ended');
+  });
+
+  it('behind an adoption a database goes on that holds the claim, and another one stands still ahead of it', async () => {
+    const adopt = (digit: string): Operation => ({ kind: 'adopt', name: digit.repeat(32), replica: 'r1' });
+    const { payload, executor, choose, claims, told } = setUp();
+    claims.add('a'.repeat(32));
+    payload.start();
+    choose([command(adopt('a'), 1), command(request(1), 2)]);
+    await turn();
+    expect(told).toContain('adopted 1');
+    expect(executor.pointer).toBe(2);
+    choose([command(adopt('b'), 3), command(request(2), 4)]);
+    await turn();
+    expect(told).toContain('standing 3');
+    expect(executor.pointer).toBe(2);
+    // What comes last counts: the database that had the other claim was lost.
+    claims.add('c'.repeat(32));
+    choose([command(adopt('c'), 5)]);
+    await turn();
+    expect(told).toContain('adopted 5');
+    expect(executor.pointer).toBe(5);
+    choose([command(adopt('d'), 6)]);
+    await turn();
+    payload.databaseEnded('PostgreSQL ended');
+    await turn();
+    expect(told.at(-1)).toBe('fatal PostgreSQL ended');
+    await payload.stop();
   });
 
   it('an entry that cannot be read ends the process', async () => {

@@ -11,7 +11,7 @@ import type { LogStore } from '../../ports/log-store.ts';
 import { ChosenQueue } from '../chosen-queue.ts';
 import type { Payload, PayloadHost } from '../payload.ts';
 import type { InexactReason, StatementExecutor } from './executor.ts';
-import { decodeOperation, type Operation } from './operation.ts';
+import { type AdoptOperation, decodeOperation, isAdoption, type Operation } from './operation.ts';
 
 const readBytesMax = 4 * 1024 * 1024;
 const readEntriesMax = 256;
@@ -23,6 +23,16 @@ export interface Resting {
   reached(slot: Slot): Promise<void>;
 }
 
+/** Whose database goes on where all differ (replica/statements/adoptions.ts). */
+export interface ClaimedDatabase {
+  /** The database of this life holds the claim. */
+  holds(name: string): Promise<boolean>;
+  /** It goes on behind the slot. */
+  adopted(slot: Slot): void;
+  /** It stands still ahead of the slot: another one goes on. */
+  standing(slot: Slot): void;
+}
+
 export interface StatementsPayloadOptions {
   readonly host: Pick<PayloadHost, 'applied' | 'commitPoint' | 'copyAwaited' | 'fatal'>;
   readonly executor: StatementExecutor;
@@ -32,6 +42,7 @@ export interface StatementsPayloadOptions {
   /** What the database began with, up to the slot, is executed, and what was held back in it has gone on. */
   readonly onBegun: (slot: Slot) => void;
   readonly resting?: Resting;
+  readonly claimed: ClaimedDatabase;
 }
 
 export class StatementsPayload implements Payload {
@@ -126,14 +137,37 @@ export class StatementsPayload implements Payload {
         await this.more(next);
       }
       for (const { slot, entry } of entries) {
+        const operation = entry.kind === 'command' ? readOperation(entry.payload, entryLabel(entry)) : null;
+        if (operation?.kind === 'adopt') await this.adopt(slot, operation);
         if (this.isStopped) return;
-        await executor.execute(
-          slot,
-          entry.kind === 'command' ? readOperation(entry.payload, entryLabel(entry)) : null,
-        );
+        await executor.execute(slot, operation);
         this.told();
         await this.rest();
       }
+    }
+  }
+
+  /**
+   * Resolves when this replica may go on behind the slot: its database holds the claim, or a later adoption is chosen, which is what counts then (specs/StatementAdoption.tla, Adopt). Until then somebody else's copy takes the
+   * place of this life.
+   */
+  private async adopt(slot: Slot, { name }: AdoptOperation): Promise<void> {
+    const { claimed, host, log } = this.options;
+    if (await claimed.holds(name)) {
+      claimed.adopted(slot);
+      return;
+    }
+    for (let seen = slot; !this.isStopped; ) {
+      if (this.ended !== null) throw this.ended;
+      const next = (seen + 1) as Slot;
+      const end = host.commitPoint();
+      const entries = end < next ? [] : await log.read(next, end, readBytesMax);
+      if (entries.some((entry) => entry.kind === 'command' && isAdoption(entry.payload))) return;
+      if (entries.length === 0) {
+        claimed.standing(slot);
+        await this.more(next);
+      }
+      seen = (seen + entries.length) as Slot;
     }
   }
 

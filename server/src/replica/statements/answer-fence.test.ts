@@ -1,27 +1,31 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { AnswerFence } from './answer-fence.ts';
 
 function fence() {
   const did: string[] = [];
   const database: { divergence: string | null } = { divergence: null };
-  const late: (() => void)[] = [];
+  const late: { readonly ms: number; readonly run: () => void }[] = [];
   const one = new AnswerFence({
     database,
     timers: {
-      after: (_ms, run) => {
-        late.push(run);
+      after: (ms, run) => {
+        late.push({ ms, run });
         return () => undefined;
       },
     },
     condemn: () => Promise.resolve(void did.push('condemned')),
     endSessions: () => did.push('ended'),
-    replace: () => Promise.resolve(void did.push('replaced')),
+    replace: (slot) => Promise.resolve(void did.push(`replaced ${slot}`)),
+    self: 'r1' as ReplicaId,
+    onDiffer: (slot, claimant) => did.push(`differ ${slot} ${claimant}`),
+    onAgree: () => undefined,
     logger: pino({ level: 'silent' }),
     onFatal: (error) => did.push(error.message),
   });
-  const waitLong = (): void => {
-    for (const run of late.splice(0)) run();
+  const waitLong = (msMax = 2_000): void => {
+    for (const { ms, run } of late.splice(0)) if (ms <= msMax) run();
   };
   return { one, did, database, waitLong };
 }
@@ -31,13 +35,13 @@ it('a database that is wrong is condemned before it is replaced, once', async ()
   one.judged({ code: 'wrong', slot: 7, equal: ['r1', 'r2'] });
   one.judged({ code: 'wrong', slot: 8, equal: ['r1', 'r2'] });
   one.judged({ code: 'right' });
-  await expect.poll(() => did).toEqual(['ended', 'condemned', 'replaced']);
+  await expect.poll(() => did).toEqual(['ended', 'condemned', 'replaced 7']);
   expect(database.divergence).toContain('slot 7');
 });
 
 it('who is in doubt ends its sessions, and serves again when it was right', () => {
   const { one, did, database, waitLong } = fence();
-  const doubt = { code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false } as const;
+  const doubt = { code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false, claimant: 'r1' } as const;
   one.judged(doubt);
   one.judged({ code: 'right' });
   waitLong();
@@ -51,10 +55,36 @@ it('who is in doubt ends its sessions, and serves again when it was right', () =
   expect(database.divergence).toBeNull();
 });
 
-it('a doubt that is final stays, whatever was waited for before it', () => {
-  const { one, database, waitLong } = fence();
-  one.judged({ code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false });
-  one.judged({ code: 'doubt', slot: 7, differing: ['r1', 'r2', 'r3'], isFinal: true });
-  waitLong();
-  expect(database.divergence).toContain('r1, r2, r3');
+it('where all differ the claimant serves on, and the others do not, whatever was waited for before', () => {
+  const all = { code: 'doubt', slot: 7, differing: ['r1', 'r2', 'r3'], isFinal: true } as const;
+  const first = fence();
+  first.one.judged({ ...all, claimant: 'r1' });
+  expect(first.did).toEqual(['differ 7 r1']);
+  expect(first.database.divergence).toBeNull();
+  const other = fence();
+  other.one.judged({ ...all, isFinal: false, claimant: 'r2' });
+  other.one.judged({ ...all, claimant: 'r2' });
+  other.waitLong();
+  expect(other.did).toEqual(['ended', 'differ 7 r2']);
+  expect(other.database.divergence).toContain('r1, r2, r3');
+});
+
+it('one that is away is waited for, and not without end', () => {
+  const { one, did, database, waitLong } = fence();
+  one.judged({ code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false, claimant: 'r1' });
+  waitLong(60_000);
+  expect(did).toEqual(['ended', 'differ 7 r1']);
+  expect(database.divergence).toBeNull();
+});
+
+it('who stands ahead of an adoption serves nobody until another database is here, whatever others tell', () => {
+  const { one, did, database } = fence();
+  one.standing(9);
+  expect(did).toEqual(['ended']);
+  one.judged({ code: 'right' });
+  one.judged({ code: 'wrong', slot: 8, equal: ['r2', 'r3'] });
+  expect(database.divergence).toContain('slot 9');
+  one.open();
+  one.judged({ code: 'right' });
+  expect(database.divergence).toBeNull();
 });

@@ -1,11 +1,12 @@
 /**
- * What a replica does whose answers were found to differ, or may be wrong.
+ * What a replica does whose answers were found to differ, or may be wrong. Where no majority agrees one database goes on (adoptions.ts), and its replica serves.
  *
  * Responsible for: that its clients are told nothing more from that moment on, and hear that their sessions are over; that a database which is wrong is durably said to be before another takes its place; that somebody learns of it.
- * Invariant: while it is closed no verdict counts: the database that it is about is being replaced.
+ * Invariant: while it is closed, or stands ahead of an adoption, no verdict counts: the database that it is about is being replaced.
  */
 import type { Logger } from 'pino';
 import type { Timers } from '../../ports/clock.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Verdict } from '../../payload/statements/answer-comparison.ts';
 
 export interface AnswerFenceOptions {
@@ -13,7 +14,11 @@ export interface AnswerFenceOptions {
   readonly database: { divergence: string | null };
   readonly condemn: (reason: string) => Promise<void>;
   readonly endSessions: (reason: string) => void;
-  readonly replace: () => Promise<void>;
+  readonly self: ReplicaId;
+  /** Nobody's word is missing that may help: the database of `claimant` is to go on. */
+  readonly onDiffer: (slot: Slot, claimant: ReplicaId) => void;
+  readonly onAgree: () => void;
+  readonly replace: (slot: Slot) => Promise<void>;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
   readonly onFatal: (error: Error) => void;
@@ -21,21 +26,29 @@ export interface AnswerFenceOptions {
 
 /** So long others may take to tell what they have answered: until then a difference may as well be theirs. */
 const graceMs = 2_000;
+/** And so long the word of one that is away may bring a majority about. */
+const patienceMs = 30_000;
+
+type Doubt = Extract<Verdict, { code: 'doubt' }>;
 
 export class AnswerFence {
   /** The database is being replaced. */
   isClosed = false;
   private readonly options: AnswerFenceOptions;
-  private doubted: Extract<Verdict, { code: 'doubt' }> | null = null;
+  private doubted: Doubt | null = null;
+  /** The newest slot that this replica has claimed its database for. */
+  private claimedAt = 0;
+  private isStanding = false;
 
   constructor(options: AnswerFenceOptions) {
     this.options = options;
   }
 
   judged(verdict: Verdict): void {
-    if (this.isClosed) return;
+    if (this.isClosed || this.isStanding) return;
     const { database, logger } = this.options;
     if (verdict.code !== 'doubt' || verdict.isFinal) this.doubted = null;
+    if (verdict.code !== 'doubt') this.options.onAgree();
     switch (verdict.code) {
       case 'right':
         if (database.divergence !== null) logger.info('what this replica answers is no longer in doubt');
@@ -45,12 +58,16 @@ export class AnswerFence {
         void this.replace(verdict.slot, verdict.equal);
         return;
       case 'doubt':
-        if (verdict.isFinal) this.doubt(verdict);
+        if (verdict.isFinal) this.differ(verdict);
         else if (this.doubted === null) {
           this.doubted = verdict;
-          this.options.timers.after(graceMs, () => {
-            if (this.doubted === verdict && !this.isClosed) this.doubt(verdict);
-          });
+          const later = (ms: number, act: (doubt: Doubt) => void): void => {
+            this.options.timers.after(ms, () => {
+              if (this.doubted === verdict && !this.isClosed) act(verdict);
+            });
+          };
+          later(graceMs, (doubt) => this.doubt(doubt));
+          later(patienceMs, (doubt) => this.differ(doubt));
         }
         return;
       default:
@@ -61,18 +78,52 @@ export class AnswerFence {
   /** Another database is here. */
   open(): void {
     this.isClosed = false;
+    this.isStanding = false;
   }
 
-  private doubt({ slot, differing, isFinal }: Extract<Verdict, { code: 'doubt' }>): void {
-    const who = differing.join(', ');
-    const reason = isFinal
-      ? `The answers of ${who} to slot ${slot} differ, and no majority agrees: none of them serves. Find out whose database is right, and start the group anew from that one.`
-      : `The answers of ${who} to slot ${slot} differ: none of them serves until another replica has answered it.`;
+  /** No majority will agree. */
+  private differ({ slot, differing, claimant }: Doubt): void {
+    const { database, logger, self, onDiffer } = this.options;
+    const reason = `The answers of ${differing.join(', ')} to slot ${slot} differ, and no majority agrees: the group goes on from the database of ${claimant}.`;
+    if (claimant !== self) this.fence(reason, { slot, differing });
+    else {
+      database.divergence = null;
+      if (slot > this.claimedAt) logger.warn({ slot, differing }, reason);
+      this.claimedAt = Math.max(this.claimedAt, slot);
+    }
+    onDiffer(slot as Slot, claimant as ReplicaId);
+  }
+
+  private doubt({ slot, differing }: Doubt): void {
+    const reason = `The answers of ${differing.join(', ')} to slot ${slot} differ: none of them serves until another replica has answered it, for ${patienceMs / 1000} s at most.`;
+    this.fence(reason, { slot, differing });
+  }
+
+  private fence(
+    reason: string,
+    facts: { readonly slot: number; readonly differing?: readonly string[] },
+  ): void {
     const { database, logger, endSessions } = this.options;
     if (database.divergence === reason) return;
     database.divergence = reason;
-    logger.error({ slot, differing, isFinal }, reason);
+    logger.error(facts, reason);
     endSessions(reason);
+  }
+
+  /** This replica's database stands still ahead of the slot: the group goes on from another one. */
+  standing(slot: number): void {
+    this.isStanding = true;
+    this.fence(
+      `The replicas answered a statement otherwise, each of them, and the group goes on from the database of one of them: a copy of that one is awaited here, to go on from slot ${slot}.`,
+      { slot },
+    );
+  }
+
+  /** The group goes on from this replica's database. */
+  adopted(): void {
+    this.doubted = null;
+    this.isStanding = false;
+    this.options.database.divergence = null;
   }
 
   private async replace(slot: number, equal: readonly string[]): Promise<void> {
@@ -84,7 +135,7 @@ export class AnswerFence {
     endSessions(reason);
     try {
       await condemn(reason);
-      await replace();
+      await replace(slot as Slot);
     } catch (error) {
       onFatal(error instanceof Error ? error : new Error(String(error)));
     }

@@ -48,6 +48,12 @@ export class DigestExchange {
     this.judge(from, decodeDigests(bytes));
   }
 
+  /** Up to the slot all go on from one database, this replica's or another's. */
+  settle(slot: number): void {
+    this.waiting = this.waiting.filter((told) => told.slot > slot);
+    this.comparison.settle(slot);
+  }
+
   /** Another database is here. */
   anew(): void {
     this.waiting = [];

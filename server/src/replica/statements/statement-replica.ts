@@ -23,6 +23,7 @@ import { conditionOf, troubleOf, type Facts } from '../status/condition.ts';
 import type { ReplicaEvents } from '../status/events.ts';
 import { LogTrouble } from '../status/log-trouble.ts';
 import { statusOf, type DatabaseStatus } from '../status/status-report.ts';
+import type { Adoptions } from './adoptions.ts';
 import type { DigestExchange } from './digest-exchange.ts';
 import type { ShownOperations } from './shown-operations.ts';
 import type { Submissions } from './submissions.ts';
@@ -50,6 +51,7 @@ export interface StatementReplicaParts {
   readonly heldRuns: Pick<HeldRuns, 'chosen'>;
   readonly database: StatementDatabase;
   readonly digests: Pick<DigestExchange, 'take' | 'stop'>;
+  readonly adoptions: Pick<Adoptions, 'take' | 'stop'>;
   readonly tracker: RecoveryTracker;
   readonly events: ReplicaEvents;
   /** What entries hold, for people. */
@@ -160,9 +162,11 @@ export class StatementReplica implements ProtocolListener {
   // ------------------------------------------------------------------------------------------------ what others say
 
   private control(from: ReplicaId, message: ControlMessage): void {
-    const { protocol, submissions, digests } = this.parts;
-    if (message.kind === 'Carried' && message.channel === 'operations') submissions.take(message.bytes);
-    else if (message.kind === 'Carried' && message.channel === 'digests') digests.take(from, message.bytes);
+    const { protocol, submissions, digests, adoptions } = this.parts;
+    if (message.kind !== 'Carried') protocol.onControl(from, message);
+    else if (message.channel === 'operations') submissions.take(message.bytes);
+    else if (message.channel === 'digests') digests.take(from, message.bytes);
+    else if (message.channel === 'adoptions') adoptions.take(from, message.bytes);
     else protocol.onControl(from, message);
   }
 
@@ -229,6 +233,7 @@ export class StatementReplica implements ProtocolListener {
     protocol.stepBack('requested');
     submissions.stop();
     this.parts.digests.stop();
+    this.parts.adoptions.stop();
     await payload.stop();
     protocol.stop();
     await database.close();

@@ -1,0 +1,192 @@
+/**
+ * Whose database the group goes on from where all replicas have answered otherwise (specs/StatementAdoption.tla).
+ *
+ * Any of them is right, if only all have the same from there on. One claims its database: a name in that database's own directory, which it has put into the log ("adopt"). Whoever comes to that entry without the name stands still ahead of it,
+ * asks who is behind it, and takes a copy from whoever is. Where nobody is, the claimed database was lost: another one is claimed, and the last adoption in the log is what counts.
+ *
+ * Responsible for: who claims, and when; who is known to be behind an adoption. Invariants: what is claimed is durable; memory is one claim and one slot. That it is safe whoever claims, and however often, is the specification's business.
+ * Bytes: u8 what (1: who is behind the slot? 2: I am. 3: claim your database, which has executed the slot), u48 slot.
+ */
+import type { Logger } from 'pino';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import type { AdoptOperation } from '../../payload/statements/operation.ts';
+import type { ClaimedDatabase } from '../../payload/statements/statements-payload.ts';
+import type { Timers } from '../../ports/clock.ts';
+
+export interface AdoptionsOptions {
+  readonly self: ReplicaId;
+  readonly voters: () => readonly ReplicaId[];
+  readonly send: (to: ReplicaId, bytes: Uint8Array) => void;
+  readonly timers: Pick<Timers, 'nowMs' | 'every'>;
+  readonly randomName: () => string;
+  readonly database: {
+    /** What it holds durably; null: it is not up. */
+    pointer(): Slot | null;
+    claim(name: string): Promise<void>;
+    claimed(): Promise<string | null>;
+  };
+  /** The same one again and again, until it is executed. */
+  readonly submit: (operation: AdoptOperation) => void;
+  readonly onStanding: (slot: Slot) => void;
+  /** Somebody is behind the adoption that this replica stands ahead of. */
+  readonly onCopyThere: (slot: Slot) => void;
+  readonly onAdopted: (slot: Slot) => void;
+  readonly logger: Logger;
+}
+
+const lookMs = 1_000;
+/** So long somebody else is waited for, and so much longer by each voter that comes first. */
+const patienceMs = 10_000;
+const rankMs = 5_000;
+const words = { whoIsBehind: 1, behind: 2, claim: 3 } as const;
+const messageBytes = 7;
+
+/** What somebody is to do about it, since when. */
+interface Waiting {
+  readonly slot: Slot;
+  readonly sinceMs: number;
+}
+
+export class Adoptions implements ClaimedDatabase {
+  private readonly options: AdoptionsOptions;
+  private readonly stopLooking: () => void;
+  /** This replica's database is to be claimed once it holds the slot; `name`: it is. */
+  private own: { readonly slot: Slot; name: string | null } | null = null;
+  /** All differ, and `claimant` is who is to claim its database. */
+  private asked: (Waiting & { readonly claimant: ReplicaId }) | null = null;
+  private ahead: Waiting | null = null;
+  private heardAtMs = Number.NEGATIVE_INFINITY;
+  private writing: Promise<void> = Promise.resolve();
+
+  constructor(options: AdoptionsOptions) {
+    this.options = options;
+    this.stopLooking = options.timers.every(lookMs, () => this.look());
+  }
+
+  /** All differ in what they have answered to the slot, and nobody's word is missing that may help. */
+  differ(slot: Slot, claimant: ReplicaId): void {
+    const { self, timers } = this.options;
+    if (claimant === self) this.claim(slot);
+    else if (this.asked === null) this.asked = { slot, claimant, sinceMs: timers.nowMs() };
+    this.look();
+  }
+
+  /** They do not, as it turned out. */
+  agree(): void {
+    this.asked = null;
+    if (this.own?.name === null) this.own = null;
+  }
+
+  /** Another database is here. */
+  replaced(): void {
+    this.own = null;
+    this.asked = null;
+    this.ahead = null;
+  }
+
+  /** Whether it is worth while to go on asking for a copy. */
+  get isSomebodyBehind(): boolean {
+    return this.options.timers.nowMs() - this.heardAtMs < patienceMs;
+  }
+
+  // ------------------------------------------------------------------------------------ what executes the log says
+
+  async holds(name: string): Promise<boolean> {
+    return (await this.options.database.claimed()) === name;
+  }
+
+  adopted(slot: Slot): void {
+    this.replaced();
+    this.options.logger.warn({ slot }, 'the group goes on from the database of this replica');
+    this.options.onAdopted(slot);
+  }
+
+  standing(slot: Slot): void {
+    this.options.onStanding(slot);
+    if (this.ahead?.slot === slot) return;
+    this.own = null;
+    this.asked = null;
+    this.ahead = { slot, sinceMs: this.options.timers.nowMs() };
+    this.look();
+  }
+
+  // ----------------------------------------------------------------------------------------------- what others say
+
+  take(from: ReplicaId, bytes: Uint8Array): void {
+    if (bytes.length !== messageBytes) return;
+    const { database, timers, onCopyThere } = this.options;
+    const slot = Buffer.from(bytes.buffer, bytes.byteOffset, messageBytes).readUIntBE(1, 6) as Slot;
+    const word = bytes[0];
+    if (word === words.whoIsBehind) {
+      if ((database.pointer() ?? 0) >= slot) this.say(from, words.behind, slot);
+    } else if (word === words.behind && this.ahead?.slot === slot) {
+      this.heardAtMs = timers.nowMs();
+      onCopyThere(slot);
+    } else if (word === words.claim && this.ahead === null) {
+      this.claim(slot);
+      this.look();
+    }
+  }
+
+  // --------------------------------------------------------------------------------------------------------- itself
+
+  private look(): void {
+    const { ahead, asked } = this;
+    if (ahead !== null) {
+      for (const peer of this.others()) this.say(peer, words.whoIsBehind, ahead.slot);
+      if (this.isTired(ahead) && !this.isSomebodyBehind) {
+        this.ahead = { ...ahead, sinceMs: this.options.timers.nowMs() };
+        this.own = { slot: (ahead.slot - 1) as Slot, name: null };
+      }
+    }
+    if (asked !== null) {
+      this.say(asked.claimant, words.claim, asked.slot);
+      if (this.isTired(asked)) this.claim(asked.slot);
+    }
+    this.writing = this.writing.then(() => this.claimOwn());
+  }
+
+  private isTired({ sinceMs }: Waiting): boolean {
+    const { self, timers, voters } = this.options;
+    const rank = Math.max(0, voters().toSorted().indexOf(self));
+    return timers.nowMs() - sinceMs > patienceMs + rank * rankMs;
+  }
+
+  private claim(slot: Slot): void {
+    if (this.own === null || this.own.slot < slot) this.own = { slot, name: this.own?.name ?? null };
+  }
+
+  /** Never rejects. */
+  private async claimOwn(): Promise<void> {
+    const { database, randomName, self, submit, logger } = this.options;
+    const { own } = this;
+    if (own === null || (database.pointer() ?? -1) < own.slot) return;
+    try {
+      if (own.name === null) {
+        const name = randomName();
+        await database.claim(name);
+        own.name = name;
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'this replica could not claim its database');
+      return;
+    }
+    if (this.own === own) submit({ kind: 'adopt', name: own.name, replica: self });
+  }
+
+  private others(): readonly ReplicaId[] {
+    const { self, voters } = this.options;
+    return voters().filter((voter) => voter !== self);
+  }
+
+  private say(to: ReplicaId, word: number, slot: Slot): void {
+    const bytes = Buffer.alloc(messageBytes);
+    bytes[0] = word;
+    bytes.writeUIntBE(slot, 1, 6);
+    this.options.send(to, bytes);
+  }
+
+  stop(): void {
+    this.stopLooking();
+  }
+}

@@ -1,0 +1,126 @@
+-------------------------- MODULE StatementAdoption --------------------------
+(*****************************************************************************)
+(* What goes on where every replica has answered a statement otherwise.      *)
+(*                                                                           *)
+(* Each replica executes StatementApply's log in a database of its own. A    *)
+(* statement whose effect no rule made the same everywhere leaves databases  *)
+(* of which no two are equal, so that no majority says which is right. Then  *)
+(* any of them is right, if only all have the same from there on: a replica  *)
+(* claims its database (a durable name, kept in that database's directory    *)
+(* and nowhere else) and has the name put into the log ("adopt"). Whoever    *)
+(* comes to that entry with a database that does not hold the name stands    *)
+(* still ahead of it, until there is a copy of a database that is behind it. *)
+(*                                                                           *)
+(* The database that was claimed may be lost before anybody has a copy. So   *)
+(* the last entry of the kind is what counts: whoever knows of a later one   *)
+(* passes over an earlier one, and any replica may claim its own again.      *)
+(*                                                                           *)
+(* Shown: all that have come beyond the last adoption have executed the same *)
+(* up to there, whatever each statement draws each time that it is executed, *)
+(* and whatever databases were lost or went back to a copy.                  *)
+(*****************************************************************************)
+EXTENDS Naturals, Sequences, FiniteSets
+
+CONSTANTS Replica, MaxStatements, MaxClaims, MaxCrashes
+
+VARIABLES
+  log,       \* entries: a statement, or the name of an adopted claim
+  database,  \* of each replica: what its statements drew, how far it is, and its claim
+  kept,      \* the copy that each replica keeps of its database, or an empty one
+  drawn,     \* how often anything was drawn: no two draws are the same
+  claims,    \* how many names were given
+  crashes
+
+vars == <<log, database, kept, drawn, claims, crashes>>
+
+Statement == 0
+NoClaim == 0
+Empty == [values |-> <<>>, at |-> 0, claim |-> NoClaim]
+
+IsAdopt(i) == log[i] # Statement
+Ahead(r) == database[r].at + 1
+IsLate(r) == Ahead(r) \in DOMAIN log
+LaterAdopt(i) == \E j \in DOMAIN log : j > i /\ IsAdopt(j)
+Last == IF \E i \in DOMAIN log : IsAdopt(i)
+        THEN CHOOSE i \in DOMAIN log : IsAdopt(i) /\ ~LaterAdopt(i)
+        ELSE 0
+StatementsUpTo(i) == Cardinality({j \in 1..i : ~IsAdopt(j)})
+
+-----------------------------------------------------------------------------
+Init ==
+  /\ log = <<>>
+  /\ database = [r \in Replica |-> Empty]
+  /\ kept = [r \in Replica |-> Empty]
+  /\ drawn = 0 /\ claims = 0 /\ crashes = 0
+
+Submit ==
+  /\ StatementsUpTo(Len(log)) < MaxStatements
+  /\ log' = Append(log, Statement)
+  /\ UNCHANGED <<database, kept, drawn, claims, crashes>>
+
+Execute(r) ==
+  /\ IsLate(r) /\ ~IsAdopt(Ahead(r))
+  /\ drawn' = drawn + 1
+  /\ database' = [database EXCEPT ![r].values = Append(@, drawn + 1), ![r].at = @ + 1]
+  /\ UNCHANGED <<log, kept, claims, crashes>>
+
+(* Whoever finds that all differ, or stands ahead of an adoption and hears of nobody who is behind it. Whether that is so does not matter here. *)
+Claim(r) ==
+  /\ claims < MaxClaims
+  /\ database[r].values # <<>>
+  /\ claims' = claims + 1
+  /\ database' = [database EXCEPT ![r].claim = claims + 1]
+  /\ UNCHANGED <<log, kept, drawn, crashes>>
+
+SayAdopt(r) ==
+  /\ database[r].claim # NoClaim
+  /\ \A i \in DOMAIN log : log[i] # database[r].claim
+  /\ log' = Append(log, database[r].claim)
+  /\ UNCHANGED <<database, kept, drawn, claims, crashes>>
+
+MayPassOver(i) == LaterAdopt(i)
+
+Adopt(r) ==
+  /\ IsLate(r) /\ IsAdopt(Ahead(r))
+  /\ database[r].claim = log[Ahead(r)] \/ MayPassOver(Ahead(r))
+  /\ database' = [database EXCEPT ![r].at = @ + 1]
+  /\ UNCHANGED <<log, kept, drawn, claims, crashes>>
+
+(* A claim is of the very directory that it lies in: no copy has it, and what takes the place of a directory has its own or none. *)
+ClaimInCopy(r) == NoClaim
+ClaimAfterCrash(r, back) == back.claim
+
+Keep(r) ==
+  /\ kept' = [kept EXCEPT ![r] = [database[r] EXCEPT !.claim = ClaimInCopy(r)]]
+  /\ UNCHANGED <<log, database, drawn, claims, crashes>>
+
+(* Another replica's copy, of behind the adoption that this one stands ahead of. *)
+Take(r, q) ==
+  /\ IsLate(r) /\ IsAdopt(Ahead(r)) /\ database[r].claim # log[Ahead(r)]
+  /\ kept[q].at >= Ahead(r)
+  /\ database' = [database EXCEPT ![r] = kept[q]]
+  /\ kept' = [kept EXCEPT ![r] = kept[q]]
+  /\ UNCHANGED <<log, drawn, claims, crashes>>
+
+(* It goes back to the copy that it keeps, or to nothing, and executes again what follows in the log. *)
+Crash(r) ==
+  /\ crashes < MaxCrashes
+  /\ crashes' = crashes + 1
+  /\ \E back \in {kept[r], Empty} :
+       /\ database' = [database EXCEPT ![r] = [back EXCEPT !.claim = ClaimAfterCrash(r, back)]]
+       /\ kept' = [kept EXCEPT ![r] = back]
+  /\ UNCHANGED <<log, drawn, claims>>
+
+Next ==
+  \/ Submit
+  \/ \E r \in Replica : Execute(r) \/ Claim(r) \/ SayAdopt(r) \/ Adopt(r) \/ Keep(r) \/ Crash(r)
+  \/ \E r, q \in Replica : Take(r, q)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+IsBeyond(r) == Last > 0 /\ database[r].at >= Last
+UpToLast(r) == SubSeq(database[r].values, 1, StatementsUpTo(Last))
+
+Agreement == \A r, q \in Replica : IsBeyond(r) /\ IsBeyond(q) => UpToLast(r) = UpToLast(q)
+=============================================================================
