@@ -377,6 +377,15 @@ describe('imports', () => {
     expect(found).toEqual(['server/src/adapters/postgres/requests/request-schema.ts']);
   });
 
+  it('names of databases are read as bytes (exact-name.ts), but for people who look on', () => {
+    const asText = /(?:\bselect|,)\s+(?:\w+\.)?datname\b(?! (?:AS bytes|= 'template0'))/i;
+    const found = sources('server/src/adapters').filter((file) => asText.test(codeOf(file)));
+    expect(found.map((file) => file.split('/').at(-1))).toEqual([
+      'running-transactions.ts',
+      'weakened-commits.ts',
+    ]);
+  });
+
   it('SQL that the server sends in clients’ sessions writes each operator with its schema', () => {
     // That of its own sessions is looked at as PostgreSQL hears it (own-statements.pg.test.ts).
     const places = ['server/src/gateways', 'server/src/payload', 'server/src/pgwire'];

@@ -41,7 +41,7 @@ export interface DataDigest {
   readonly hasSequences: boolean;
 }
 
-/** `database` is empty for what all databases share. `name` has its schema, quoted where it must be. The `digest` of a table is of its rows in the order in which they lie, which is the same on all replicas. */
+/** `database` is empty for what all databases share. `name` has its schema, quoted where it must be. Names that differ in a byte differ here. The `digest` of a table is of its rows in the order in which they lie, which is the same on all replicas. */
 export interface DigestObject {
   readonly database: string;
   readonly kind: 'table' | 'sequence';

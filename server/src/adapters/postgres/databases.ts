@@ -1,10 +1,10 @@
 /** The databases of a PostgreSQL. Their names are bytes in whatever encoding they were given in: a name that was read as text may be another one. */
-import { isUtf8 } from 'node:buffer';
 import type { Client } from 'pg';
 import { ownSql } from '../../pgwire/own-sql.ts';
+import { exactName } from './exact-name.ts';
 
 export interface ListedDatabase {
-  /** For people. */
+  /** For people, and for keys. */
   readonly name: string;
   /** By which it is connected to. */
   readonly bytes: Buffer;
@@ -25,7 +25,7 @@ const listSql =
 /** As the snapshot of the session shows them, the oldest first. @throws Error of PostgreSQL */
 export async function listDatabases(client: Client): Promise<readonly ListedDatabase[]> {
   const { rows } = await client.query<Omit<ListedDatabase, 'name'>>(listSql);
-  return rows.map((row) => Object.assign(row, { name: textOf(row.bytes) }));
+  return rows.map((row) => Object.assign(row, { name: exactName(row.bytes) }));
 }
 
 /** A session that begins waits for these locks, and for those who wait for them; no setting of the session's bounds that. */
@@ -37,10 +37,5 @@ const lockedSql =
 /** Names of the databases that no session can enter now, since a session or a prepared transaction has them locked. @throws Error of PostgreSQL */
 export async function lockedDatabases(client: Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ bytes: Buffer }>(lockedSql);
-  return new Set(rows.map(({ bytes }) => textOf(bytes)));
-}
-
-/** For people. The same bytes are the same text everywhere, whatever their encoding. */
-export function textOf(bytes: Buffer): string {
-  return bytes.toString(isUtf8(bytes) ? 'utf8' : 'latin1');
+  return new Set(rows.map(({ bytes }) => exactName(bytes)));
 }

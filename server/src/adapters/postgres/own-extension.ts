@@ -26,10 +26,13 @@ interface Found {
 }
 
 async function find(client: Client, name: ExtensionName): Promise<Found | null> {
-  return (await client.query<Found>(findSql, [name])).rows[0] ?? null;
+  const [found] = (await client.query<Found>(findSql, [name])).rows;
+  if (found === undefined) return null;
+  // Bytes that are no UTF-8 are such a character here.
+  return found.schema.includes('\ufffd') ? { ...found, isOwn: false } : found;
 }
 
-/** As SQL. Null: there is none, or it lies where others can have put something beside it. @throws Error of PostgreSQL */
+/** As SQL. Null: there is none, or it lies where others can have put something beside it, or in a schema whose name was read as another one. @throws Error of PostgreSQL */
 export async function extensionSchema(client: Client, name: ExtensionName): Promise<string | null> {
   const found = await find(client, name);
   return found?.isOwn === true ? quoteIdentifier(found.schema) : null;

@@ -63,6 +63,12 @@ describe('a comparison', () => {
     expect(judgement.result.leftOut).toBe(0);
   });
 
+  it('compares all that has one name', () => {
+    const twice = (digestOfFirst: string) => [...right, table('t', 1, digestOfFirst), table('t', 1, 'last')];
+    const judgement = judged([has(twice('x')), has(twice('x')), has(twice('altered'))]);
+    expect(outcomes(judgement)).toEqual(['equal', 'equal', 'differs; table t of app']);
+  });
+
   it('counts what was not compared, but for what is stored elsewhere', () => {
     const skipped = ['it lets nobody in', storedElsewhere].map((reason, index) => ({
       database: 'd',

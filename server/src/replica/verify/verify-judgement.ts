@@ -149,7 +149,7 @@ class ObjectsOf {
 
   constructor(replica: ReplicaId, { objects, skipped, hasSequences }: DataDigest) {
     this.replica = replica;
-    this.objects = new Map(objects.map((object) => [keyOf(object), object]));
+    this.objects = byKey(objects);
     this.skipped = new Set(skipped.map(placeOf));
     this.hasSequences = hasSequences;
   }
@@ -162,6 +162,21 @@ class ObjectsOf {
     const isLeftOut = places.some((name) => this.skipped.has(placeOf({ ...object, name })));
     return isLeftOut || (isSequence && !this.hasSequences) ? 'abstains' : null;
   }
+}
+
+/** Of an object that is there twice, as in a catalog that is damaged, both count: none is passed over. */
+function byKey(objects: readonly DigestObject[]): ReadonlyMap<string, DigestObject> {
+  const found = new Map<string, DigestObject>();
+  for (const object of objects) {
+    const key = keyOf(object);
+    const other = found.get(key);
+    const rows = object.rows + (other?.rows ?? 0);
+    found.set(
+      key,
+      other === undefined ? object : { ...object, rows, digest: `${other.digest} ${object.digest}` },
+    );
+  }
+  return found;
 }
 
 function keyOf({ kind, database, name }: DigestObject): string {

@@ -93,7 +93,7 @@ it('a primary and its standbys have the same digest, of everything that replicat
     ),
   ).toEqual([5000, 1, 3, 3, 1, 1]);
   expect(rowsOf('public.only_here', 'second')).toBe(1);
-  expect(rowsOf('public."Ü"', 'latin')).toBe(1);
+  expect(rowsOf(String.raw`public."\xdc"`, 'latin')).toBe(1);
   expect(rowsOf('pg_catalog.pg_largeobject')).toBe(3);
   expect(rowsOf('pg_catalog.pg_authid', '')).toBeGreaterThan(10);
   expect(rowsOf('pg_catalog.pg_authid')).toBe(undefined);
@@ -382,4 +382,49 @@ it('of many databases some are compared at a time, others each time, and those l
     expect(left.filter((name) => names.has(name))).toEqual([]);
   }
   expect(ever.size).toBe(databases + 1);
+});
+
+it('names that differ in a byte are different objects, and each is compared', async () => {
+  const inBytes = async (database: string, bytes: readonly number[], sql: string): Promise<void> => {
+    const name = String.fromCharCode(...bytes);
+    await primary.query(
+      `DO $$ BEGIN EXECUTE format('${sql}', convert_from('\\x${Buffer.from(name, 'latin1').toString('hex')}', 'SQL_ASCII')); END $$`,
+      database,
+    );
+  };
+  await run([
+    "CREATE DATABASE mixed TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C' LOCALE_PROVIDER libc",
+  ]);
+  const [latin, utf8] = [[0xe9], [0xc3, 0xa9]];
+  for (const [bytes, rows] of [
+    [latin, 2],
+    [utf8, 1],
+  ] as const)
+    await inBytes('mixed', bytes, `CREATE TABLE %I AS SELECT generate_series(1, ${rows}) AS a`);
+  await run([
+    "CREATE DATABASE one_byte TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C' LOCALE_PROVIDER libc",
+  ]);
+  await run(['CREATE DATABASE "\u00e9" TEMPLATE template0'], 'one_byte');
+  await run(['CREATE DATABASE "\u00e9" TEMPLATE template0']);
+  await run(['CREATE TABLE only_here AS SELECT 5 AS a'], '\u00e9');
+  const sessions = async (): Promise<number> => {
+    const [rows] = await primary.query<{ n: number }>(
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'barista verify'",
+    );
+    return rows!.n;
+  };
+  const [one, other] = await Promise.all(standbys.map((each) => digestOf(each, binaries.version)));
+  const digest = await digestOf(primary, binaries.version);
+  expect(differing(one!, other!)).toEqual([]);
+  const found = digest.objects.map(({ database, name, rows }) => `${database} ${name} ${rows}`);
+  expect(found).toEqual(
+    expect.arrayContaining([
+      String.raw`mixed public."\xe9" 2`,
+      'mixed public."\u00e9" 1',
+      '\u00e9 public.only_here 1',
+    ]),
+  );
+  const databases = new Set(digest.objects.map(({ database }) => database));
+  expect([...databases]).toEqual(expect.arrayContaining([String.raw`\xe9`, '\u00e9']));
+  await expect.poll(sessions).toBe(0);
 });

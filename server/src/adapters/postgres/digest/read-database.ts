@@ -8,8 +8,8 @@
 import type { Client } from 'pg';
 import { type DigestObject, type SkippedObject, storedElsewhere } from '../../../ports/control.ts';
 import { DigestError } from '../../../ports/digest.ts';
-import { textOf } from '../databases.ts';
 import { sqlStateOf } from '../database-error.ts';
+import { exactName } from '../exact-name.ts';
 import { isEnterTimeout } from '../pg-client.ts';
 import { openCopySession, type CopiedRows, type CopySession } from './copy-session.ts';
 import type { HeldSnapshot } from './held-snapshot.ts';
@@ -179,7 +179,7 @@ class DatabaseReading {
   }
 
   private skippedElsewhere(name: Buffer): SkippedObject {
-    return { database: this.options.snapshot.database, name: textOf(name), reason: storedElsewhere };
+    return { database: this.options.snapshot.database, name: exactName(name), reason: storedElsewhere };
   }
 
   private skippedColumns(relation: RelationRow): void {
@@ -331,7 +331,7 @@ function interrupted(database: string, cause?: unknown): DigestError {
   return new DigestError('interrupted', `the snapshot of ${database} was lost: compare again`, { cause });
 }
 
-/** For people. The same bytes are the same name on all replicas, whatever the database's encoding. */
+/** The same on all replicas, whatever the database's encoding. */
 export function nameOf({ name }: { readonly name: Buffer }): string {
-  return textOf(name);
+  return exactName(name);
 }

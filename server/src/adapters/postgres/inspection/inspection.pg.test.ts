@@ -11,7 +11,7 @@ import { TransactionView } from './transaction-view.ts';
 
 let postgres: BarePostgres;
 let admin: Client;
-const connect = (database: string): Promise<Client> =>
+const connect = (database: string | Uint8Array): Promise<Client> =>
   connectPg({ socketDir: postgres.socketDir, database, silentMsMax: null });
 
 beforeAll(async () => {
@@ -72,6 +72,25 @@ describe('the names of files', () => {
     const file = { tablespace: 1664, database: 0, relation: rows[0]!.file };
     const names = await relationNames([file], connect);
     expect(names.get(fileKey(file))).toMatchObject({ name: 'pg_authid', isSystem: true });
+  });
+
+  it('are found in the database itself, and not in one whose name reads alike', async () => {
+    await admin.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    const latin = await postgres.connect('latin');
+    // In bytes: E9, and what stands for bytes that are no UTF-8.
+    await latin.query('CREATE DATABASE "\u00e9" TEMPLATE template0');
+    await admin.query('CREATE DATABASE "\ufffd" TEMPLATE template0');
+    const { rows } = await admin.query<{ oid: number; bytes: Buffer }>(
+      "SELECT oid, namesend(datname) AS bytes FROM pg_database WHERE namesend(datname) = '\\xe9'::bytea",
+    );
+    const client = await connect(rows[0]!.bytes);
+    await client.query('CREATE TABLE public.here (a int)');
+    const made = await client.query<{ file: number }>(
+      "SELECT pg_relation_filenode('public.here')::int8::int AS file",
+    );
+    await client.end();
+    const file = { tablespace: 1663, database: rows[0]!.oid, relation: made.rows[0]!.file };
+    expect((await relationNames([file], connect)).get(fileKey(file))).toMatchObject({ name: 'here' });
   });
 
   it('are missing for what is gone, and nothing fails', async () => {

@@ -8,7 +8,7 @@
 import type { Client } from 'pg';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import { sqlStateOf } from '../database-error.ts';
-import { textOf } from '../databases.ts';
+import { exactName } from '../exact-name.ts';
 import { OwnSession } from '../own-session.ts';
 import { answerMs, connectPg } from '../pg-client.ts';
 
@@ -114,7 +114,7 @@ export class PreparedAgeLimit {
   private async rollBack(): Promise<string | null> {
     const client = await this.session.get();
     const { rows } = await client.query<Old>(oldSql, [String(this.options.ageMsMax)]);
-    const names = new Map(rows.map(({ database }) => [database.toString('latin1'), database]));
+    const names = new Map(rows.map(({ database }) => [exactName(database), database]));
     let problem: string | null = null;
     for (const database of names.values()) {
       const old = rows.filter((row) => row.database.equals(database));
@@ -122,7 +122,7 @@ export class PreparedAgeLimit {
         await this.within(database, old);
       } catch (error) {
         if (sqlStateOf(error) === outOfMemory) throw error;
-        problem = `database "${textOf(database)}": ${messageOf(error)}`;
+        problem = `database "${exactName(database)}": ${messageOf(error)}`;
       }
     }
     return problem;
@@ -136,7 +136,7 @@ export class PreparedAgeLimit {
         if (!this.options.leads()) return;
         if (!(await rollBackOne(client, gid))) continue;
         this.count += 1;
-        this.options.onRolledBack({ gid: textOf(gid), database: textOf(database), ageMs: Number(ms) });
+        this.options.onRolledBack({ gid: exactName(gid), database: exactName(database), ageMs: Number(ms) });
       }
     } finally {
       await client.end().catch(() => undefined);

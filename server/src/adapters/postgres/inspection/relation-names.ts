@@ -13,10 +13,10 @@ import { ownSql } from '../../../pgwire/own-sql.ts';
 const databasesMax = 4;
 const timeoutMs = 1_000;
 
-/** Files that nobody can name are missing. Never rejects. `connect`: as the superuser, to the database of this name. */
+/** Files that nobody can name are missing. Never rejects. `connect`: as the superuser, to the database of this name, or of these bytes. */
 export async function relationNames(
   files: readonly RelationFile[],
-  connect: (database: string) => Promise<Client>,
+  connect: (database: string | Uint8Array) => Promise<Client>,
 ): Promise<ReadonlyMap<string, RelationName>> {
   const names = new Map<string, RelationName>();
   const byDatabase = new Map<number, RelationFile[]>();
@@ -40,8 +40,8 @@ export async function relationNames(
 const shared = 0;
 
 async function withClient<T>(
-  connect: (database: string) => Promise<Client>,
-  database: string,
+  connect: (database: string | Uint8Array) => Promise<Client>,
+  database: string | Uint8Array,
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const client = await connect(database);
@@ -53,12 +53,12 @@ async function withClient<T>(
   }
 }
 
-async function databaseNames(client: Client, oids: readonly number[]): Promise<ReadonlyMap<number, string>> {
+async function databaseNames(client: Client, oids: readonly number[]): Promise<ReadonlyMap<number, Buffer>> {
   const sql = ownSql(
-    'SELECT oid::bigint::pg_catalog.text AS oid, datname FROM pg_catalog.pg_database WHERE oid = ANY ($1::pg_catalog.oid[])',
+    'SELECT oid::bigint::pg_catalog.text AS oid, pg_catalog.namesend(datname) AS bytes FROM pg_catalog.pg_database WHERE oid = ANY ($1::pg_catalog.oid[])',
   );
-  const { rows } = await client.query<{ oid: string; datname: string }>(sql, [oids]);
-  return new Map(rows.map(({ oid, datname }) => [Number(oid), datname]));
+  const { rows } = await client.query<{ oid: string; bytes: Buffer }>(sql, [oids]);
+  return new Map(rows.map(({ oid, bytes }) => [Number(oid), bytes]));
 }
 
 interface Row {

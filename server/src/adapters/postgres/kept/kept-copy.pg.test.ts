@@ -15,9 +15,10 @@ import { type BarePostgres, makeBarePostgres } from '../../../wal/record/testing
 import { systemClock } from '../../system-clock.ts';
 import { chooseLaunchUser } from '../launch-user.ts';
 import { openStatementDatabase } from '../statements/own-database.ts';
-import { readSequences, setSequences } from './exact-sequences.ts';
+import { readOneByOne, readSequences, setSequences } from './exact-sequences.ts';
 import { KeptDirectory } from './kept-directory.ts';
 import { parseLsn, type Timeline } from '../../../wal/lsn.ts';
+import { connectPg } from '../pg-client.ts';
 import { appendWal } from './copied-wal.ts';
 import { createCopyMaker } from './make-copy.ts';
 
@@ -177,6 +178,42 @@ describe('a copy that a replica keeps', () => {
     expect(third.started).toEqual({ code: 'exact', pointer: log.length });
     await third.executor.stop();
     expect(await contents(killed)).toEqual(await contents(whole));
+  });
+
+  it('has the sequences of databases whose names are in any encoding', async () => {
+    const postgres = await start();
+    const operator = await postgres.connect();
+    await operator.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+    const latin = await postgres.connect('latin');
+    await latin.query(
+      'CREATE SEQUENCE "\u00e9"; SELECT nextval(\'"\u00e9"\'); SELECT setval(\'"\u00e9"\', 41, false)',
+    );
+    // Of the byte E9.
+    await latin.query('CREATE DATABASE "\u00e9" TEMPLATE template0');
+    await operator.query('CREATE DATABASE "\u00e9" TEMPLATE template0');
+    const bytes = await operator.query<{ bytes: Buffer }>(
+      "SELECT namesend(datname) AS bytes FROM pg_database WHERE namesend(datname) = '\\xe9'::bytea",
+    );
+    const inBytes = await connectPg({
+      socketDir: postgres.socketDir,
+      database: bytes.rows[0]!.bytes,
+      silentMsMax: null,
+    });
+    await inBytes.query(
+      "CREATE SEQUENCE public.other; SELECT nextval('public.other'), nextval('public.other')",
+    );
+    await inBytes.end();
+    const inUtf8 = await postgres.connect('\u00e9');
+    await inUtf8.query("CREATE SEQUENCE counted; SELECT nextval('counted')");
+    const read = await readSequences(postgres.socketDir);
+    expect(read).toMatchObject([
+      { database: 'latin', value: '41', isCalled: false },
+      { database: String.raw`\xe9`, value: '2', isCalled: true },
+      { database: '\u00e9', value: '1', isCalled: true },
+    ]);
+    expect(await readOneByOne(latin)).toEqual([{ oid: read[0]!.oid, value: '41', isCalled: false }]);
+    await setSequences(postgres.socketDir, read);
+    expect(await readSequences(postgres.socketDir)).toEqual(read);
   });
 
   it('takes over what has not changed, and is none for another cluster', async () => {
