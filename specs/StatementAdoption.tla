@@ -67,7 +67,6 @@ Execute(r) ==
 (* Whoever finds that all differ, or stands ahead of an adoption and hears of nobody who is behind it. Whether that is so does not matter here. *)
 Claim(r) ==
   /\ claims < MaxClaims
-  /\ database[r].values # <<>>
   /\ claims' = claims + 1
   /\ database' = [database EXCEPT ![r].claim = claims + 1]
   /\ UNCHANGED <<log, kept, drawn, crashes>>
@@ -111,9 +110,17 @@ Crash(r) ==
        /\ kept' = [kept EXCEPT ![r] = back]
   /\ UNCHANGED <<log, drawn, claims>>
 
+(* PostgreSQL ends, and what it had executed last was not durable; what a copy was made of is. The directory is the same. *)
+LoseTail(r) ==
+  /\ crashes < MaxCrashes
+  /\ crashes' = crashes + 1
+  /\ \E at \in kept[r].at..database[r].at :
+       database' = [database EXCEPT ![r].at = at, ![r].values = SubSeq(@, 1, StatementsUpTo(at))]
+  /\ UNCHANGED <<log, kept, drawn, claims>>
+
 Next ==
   \/ Submit
-  \/ \E r \in Replica : Execute(r) \/ Claim(r) \/ SayAdopt(r) \/ Adopt(r) \/ Keep(r) \/ Crash(r)
+  \/ \E r \in Replica : Execute(r) \/ Claim(r) \/ SayAdopt(r) \/ Adopt(r) \/ Keep(r) \/ Crash(r) \/ LoseTail(r)
   \/ \E r, q \in Replica : Take(r, q)
 
 Spec == Init /\ [][Next]_vars

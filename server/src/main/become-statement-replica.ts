@@ -216,7 +216,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     randomName: () => randomBytes(16).toString('hex'),
     database: {
-      pointer: () => (database.isUp && !fence.isClosed ? payload.durablePointer : null),
+      pointer: () => (database.isUp && !fence.isClosed ? payload.pointer : null),
       claim: (name) => postgres.claim(name),
       claimed: () => postgres.claimed(),
     },

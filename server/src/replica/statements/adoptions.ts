@@ -4,7 +4,7 @@
  * Any of them is right, if only all have the same from there on. One claims its database: a name in that database's own directory, which it has put into the log ("adopt"). Whoever comes to that entry without the name stands still ahead of it,
  * asks who is behind it, and takes a copy from whoever is. Where nobody is, the claimed database was lost: another one is claimed, and the last adoption in the log is what counts.
  *
- * Responsible for: who claims, and when; who is known to be behind an adoption. Invariants: what is claimed is durable; memory is one claim and one slot. That it is safe whoever claims, and however often, is the specification's business.
+ * Responsible for: who claims, and when; who is known to be behind an adoption. Invariants: a claim is durable before it is told; memory is one claim and one slot. That it is safe whoever claims, and however often, is the specification's business.
  * Bytes: u8 what (1: who is behind the slot? 2: I am. 3: claim your database, which has executed the slot), u48 slot.
  */
 import type { Logger } from 'pino';
@@ -20,7 +20,7 @@ export interface AdoptionsOptions {
   readonly timers: Pick<Timers, 'nowMs' | 'every'>;
   readonly randomName: () => string;
   readonly database: {
-    /** What it holds durably; null: it is not up. */
+    /** What it has executed; null: it is not up. */
     pointer(): Slot | null;
     claim(name: string): Promise<void>;
     claimed(): Promise<string | null>;
@@ -55,6 +55,8 @@ export class Adoptions implements ClaimedDatabase {
   /** All differ, and `claimant` is who is to claim its database. */
   private asked: (Waiting & { readonly claimant: ReplicaId }) | null = null;
   private ahead: Waiting | null = null;
+  /** What was answered up to here counts no more. */
+  private settledTo = 0 as Slot;
   private heardAtMs = Number.NEGATIVE_INFINITY;
   private writing: Promise<void> = Promise.resolve();
 
@@ -66,6 +68,7 @@ export class Adoptions implements ClaimedDatabase {
   /** All differ in what they have answered to the slot, and nobody's word is missing that may help. */
   differ(slot: Slot, claimant: ReplicaId): void {
     const { self, timers } = this.options;
+    if (slot <= this.settledTo) return;
     if (claimant === self) this.claim(slot);
     else if (this.asked === null) this.asked = { slot, claimant, sinceMs: timers.nowMs() };
     this.look();
@@ -97,6 +100,7 @@ export class Adoptions implements ClaimedDatabase {
 
   adopted(slot: Slot): void {
     this.replaced();
+    this.settledTo = slot;
     this.options.logger.warn({ slot }, 'the group goes on from the database of this replica');
     this.options.onAdopted(slot);
   }
@@ -153,6 +157,7 @@ export class Adoptions implements ClaimedDatabase {
   }
 
   private claim(slot: Slot): void {
+    if (slot <= this.settledTo) return;
     if (this.own === null || this.own.slot < slot) this.own = { slot, name: this.own?.name ?? null };
   }
 
