@@ -8,9 +8,9 @@ import { createHash, createHmac, pbkdf2Sync } from 'node:crypto';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
-import { readFile, writeDurably as writeInData } from '../adapters/postgres/account-files.ts';
+import { readFile } from '../adapters/postgres/account-files.ts';
+import { readClaim, writeClaim } from '../adapters/postgres/database-claim.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
@@ -125,11 +125,8 @@ export async function openStatementPostgres(
       await rm(crashed, { force: true });
     },
     atRest: () => rm(crashed, { force: true }),
-    claim: (name) => writeInData(join(places.data, claimFile), `${JSON.stringify({ name })}\n`),
-    claimed: async () => {
-      const text = await readFile(join(places.data, claimFile), 'utf8').catch(() => null);
-      return text === null ? null : claimOf(text);
-    },
+    claim: (name) => writeClaim(places.data, name),
+    claimed: () => readClaim(places.data),
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(
@@ -146,18 +143,6 @@ function settingsOf({
 }: ReplicaConfig): Readonly<Record<string, string>> {
   if (protocol !== 'primary') return statementSettings;
   return { ...statementSettings, 'barista.acknowledge': primary.replication };
-}
-
-/** In the root of the data directory, of which copies leave out what is not PostgreSQL's. */
-const claimFile = 'barista-claim.json';
-
-/** What cannot be read is no claim: another one will be made. */
-function claimOf(text: string): string | null {
-  try {
-    return z.object({ name: z.string() }).parse(JSON.parse(text)).name;
-  } catch {
-    return null;
-  }
 }
 
 /** Where the state lies in `global/pg_control`: behind the system's identifier and two versions. */

@@ -72,8 +72,8 @@ export class AnswerComparison {
   /** Up to the slot all go on from one database: what was told of it counts no more. */
   settle(slot: number): void {
     this.settledTo = Math.max(this.settledTo, slot);
-    for (const told of [...this.told.keys()]) if (told <= slot) this.told.delete(told);
-    for (const doubted of [...this.doubts.keys()]) if (doubted <= slot) this.doubts.delete(doubted);
+    for (const told of this.told.keys()) if (told <= slot) this.told.delete(told);
+    for (const doubted of this.doubts.keys()) if (doubted <= slot) this.doubts.delete(doubted);
   }
 
   private note(replica: string, slot: number, digest: string): boolean {
