@@ -200,6 +200,41 @@ describe('what a restart must not forget', () => {
     }
   });
 
+  it.each([
+    ['in a block', ['BEGIN', 'DECLARE c CURSOR WITH HOLD FOR SELECT wr(1)', 'COMMIT']],
+    ['in a request of its own', ['DECLARE c CURSOR/**/WITH HOLD FOR SELECT wr(1)']],
+    ['in a function', ["SELECT holds('DECLARE c CURSOR WITH HOLD FOR SELECT wr(1)')"]],
+  ])('is what a cursor WITH HOLD has written at the end of its transaction: %s', async (_, texts) => {
+    let machine = await make();
+    const ask = queries();
+    try {
+      const define = (name: string, type: string, body: string): Operation =>
+        ask(
+          'a',
+          `CREATE FUNCTION ${name}(i ${type}) RETURNS ${type} LANGUAGE plpgsql AS $$ BEGIN ${body}; RETURN i; END $$`,
+        );
+      const log = [
+        openOf('a'),
+        ask('a', 'CREATE TABLE t (a int, b bigint)'),
+        define('wr', 'int', 'INSERT INTO t VALUES (i)'),
+        define('holds', 'text', 'EXECUTE i'),
+        ...texts.map((text) => ask('a', text)),
+        ask('a', 'SELECT count(*) FROM t'),
+      ];
+      await execute(machine, log);
+      expect(said(machine, log.length)).toBe('(1) SELECT 1 I');
+      // Whatever is committed is on the disk.
+      const operator = await machine.postgres.connect('postgres');
+      await operator.query('CHECKPOINT');
+      machine = await crash(machine);
+      // A session that has such a cursor cannot be opened again; what must not be is that its transaction is executed again.
+      expect(machine.started.pointer).toBeGreaterThanOrEqual(log.length - 1);
+    } finally {
+      await machine.executor.stop().catch(() => undefined);
+      await machine.postgres.remove();
+    }
+  });
+
   it('is a block that was ended for others', async () => {
     let machine = await make();
     const ask = queries();

@@ -205,8 +205,10 @@ class MessagePlanner {
 }
 
 /** What a Parse holds is one statement, or PostgreSQL refuses it: its first word is enough where its end is not clear. */
-function meaningOf({ kind, word, changesState, needs = null }: StatementMeaning): StatementMeaning {
-  return { kind: kind === 'unclear' && ordinaryWords.has(word) ? 'plain' : kind, word, changesState, needs };
+function meaningOf({ kind, ...statement }: StatementMeaning): StatementMeaning {
+  const { word, changesState, holds = false, needs = null } = statement;
+  const isPlain = kind === 'unclear' && ordinaryWords.has(word);
+  return { kind: isPlain ? 'plain' : kind, word, changesState, holds, needs };
 }
 
 const ordinaryWords: ReadonlySet<string> = new Set([

@@ -24,6 +24,8 @@ export interface StatementMeaning {
   readonly word: string;
   /** Whenever it is executed (text-statements.ts). */
   readonly changesState: boolean;
+  /** It may make a cursor whose query is run at the end of the transaction. */
+  readonly holds?: boolean;
   /** Nobody else may be in this database whenever it is executed. */
   readonly needs?: NeededDatabase | null;
 }

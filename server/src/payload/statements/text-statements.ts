@@ -12,6 +12,8 @@ export interface TextStatement {
   readonly word: string;
   /** It may change what its session has besides its transaction: settings, prepared statements, LISTEN, advisory locks, cursors WITH HOLD. Finding too much costs a question. */
   readonly changesState: boolean;
+  /** It may make a cursor WITH HOLD, whose query is run at the end of the transaction. */
+  readonly holds: boolean;
   /** Nobody else may be in it (databases-in-use.ts). */
   readonly needs: NeededDatabase | null;
   /** Bytes of the text; `start` is right behind the semicolon before it. */
@@ -27,7 +29,9 @@ export function statementsOf(text: Buffer, rules: TextRules): readonly TextState
     const word = firstWord(text, start, at);
     const statement = text.toString('latin1', start, at);
     const needs = ofDatabases.has(word) ? neededDatabase(statement) : null;
-    found.push({ kind, word, changesState: changes(word, statement), needs, start, end: at });
+    const changesState = changes(word, statement);
+    const holds = word === 'declare' && /hold/i.test(statement);
+    found.push({ kind, word, changesState, holds, needs, start, end: at });
     start = at + 1;
   });
   reader.push(text, 0, text.length);
@@ -72,6 +76,7 @@ function joined(found: readonly TextStatement[]): TextStatement {
     kind: 'plain',
     word: 'create',
     changesState,
+    holds: false,
     needs: null,
     start: first!.start,
     end: found.at(-1)!.end,
@@ -134,7 +139,7 @@ const semicolon = 0x3b;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Outside of a block these write nothing, and some of them tell whether they stand alone. */
+/** Outside of a block these write nothing, and some of them tell whether they stand alone. DECLARE but for a cursor WITH HOLD. */
 const writesNothing: ReadonlySet<string> = new Set([
   'declare',
   'fetch',
@@ -153,12 +158,15 @@ const writesNothing: ReadonlySet<string> = new Set([
   'discard',
 ]);
 
-export function mayWrite({ kind, word }: Pick<TextStatement, 'kind' | 'word'>): boolean {
+type Meaning = Pick<TextStatement, 'kind' | 'word'> & { readonly holds?: boolean };
+
+export function mayWrite({ kind, word, holds = false }: Meaning): boolean {
   if (kind === 'begin' || kind === 'commit' || kind === 'rollback') return false;
-  return !writesNothing.has(word) && !(kind === 'plain' && (word === 'rollback' || word === 'abort'));
+  if (kind === 'plain' && (word === 'rollback' || word === 'abort')) return false;
+  return holds || !writesNothing.has(word);
 }
 
 /** Within a block: it may be run in a savepoint of the executor's own. Whatever sets up the transaction or its savepoints may not. */
-export function fitsSavepoint({ kind, word }: Pick<TextStatement, 'kind' | 'word'>): boolean {
+export function fitsSavepoint({ kind, word }: Meaning): boolean {
   return (kind === 'plain' || kind === 'procedure' || kind === 'alone') && mayWrite({ kind, word });
 }

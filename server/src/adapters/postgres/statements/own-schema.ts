@@ -13,7 +13,7 @@ import type { Pointer } from '../../../ports/statement-database.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 6';
+const version = 'barista statements 7';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
@@ -35,7 +35,7 @@ CREATE TABLE IF NOT EXISTS pg_barista.statement_alone (slot bigint NOT NULL, is_
 CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, operation pg_catalog.bytea NOT NULL);
 REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone, pg_barista.statement_held FROM PUBLIC;
 
--- Within the client's transaction, at its end. Only where that has written.
+-- Within the client's transaction, at its end. Only where that has written, or may write in its COMMIT.
 DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, pg_catalog.text), pg_barista.advance(bigint, int, int, pg_catalog.text, pg_catalog.text);
 CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs pg_catalog.text, is_serial boolean, proof pg_catalog.text) RETURNS pg_catalog.void
 LANGUAGE plpgsql ${definer} AS $body$
@@ -47,7 +47,10 @@ BEGIN
     RAISE EXCEPTION 'SERIALIZABLE has to be asked for by that word under payload: statements' USING ERRCODE = '0A000',
       HINT = 'Write BEGIN ISOLATION LEVEL SERIALIZABLE, or set default_transaction_isolation in a request of its own.';
   END IF;
-  IF pg_current_xact_id_if_assigned() IS NULL THEN RETURN; END IF;
+  IF pg_current_xact_id_if_assigned() IS NULL THEN
+    -- The query of a cursor WITH HOLD is run in the COMMIT, behind this, and may write there.
+    IF current_setting('transaction_read_only') = 'on' OR NOT EXISTS (SELECT FROM pg_cursors WHERE is_holdable) THEN RETURN; END IF;
+  END IF;
   SELECT value INTO STRICT secret FROM pg_barista.statement_secret;
   IF proof IS DISTINCT FROM encode(sha256(convert_to(secret || ' ' || slot || ' ' || step || ' ' || still_open || ' ' || seqs, 'UTF8')), 'hex') THEN
     RAISE EXCEPTION 'permission denied to advance the application pointer' USING ERRCODE = '42501';
