@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bind, execute, parse, query, sync } from '../../pgwire/frontend-messages.ts';
 import type { TestPostgres } from '../../gateways/pgwire/testing/postgres.ts';
 import {
+  openOf,
   OperationFeed,
   startReplica,
   startStatementPostgres,
@@ -107,6 +108,20 @@ describe('what a session has', () => {
     expect(answer).toContain('C54000');
     expect(answer).toContain('client_encoding\0LATIN1\0');
     await feed.sql('b', 'RESET client_encoding');
+  });
+
+  it('is nothing that only a log-in can bring, such as a pause', async () => {
+    const { rows } = await postgres.superuser.query<{ name: string; setting: string }>(
+      "SELECT name, setting FROM pg_settings WHERE context = 'backend' ORDER BY name",
+    );
+    expect(rows.map(({ name }) => name)).toContain('post_auth_delay');
+    const options = rows.map(({ name }) => `-c ${name}=1`).join(' ');
+    const ofMessage = rows.map(({ name }) => [name, '1'] as const);
+    const parameters = [['options', options] as const, ...ofMessage];
+    await feed.add({ ...openOf('delayed'), parameters });
+    const asked = "SELECT name || '=' || setting FROM pg_settings WHERE context = 'backend' ORDER BY name";
+    const usual = rows.map(({ name, setting }) => `(${name}=${setting})`).join(' ');
+    expect(await feed.sql('delayed', asked)).toBe(`${usual} SELECT ${rows.length} I`);
   });
 
   it('is not a clock that ends statements, though a SET of it was prepared before', async () => {

@@ -44,20 +44,25 @@ export async function openSession(
   return { code: 'connected', connection: session };
 }
 
-/** By these a session would end, or a statement of it, by the clock: at one replica, and not at another. With the version that has them first. */
-const clocks: readonly (readonly [name: string, since: number])[] = [
+/**
+ * With the version that has them first. By the clocks a session would end, or a statement of it, at one replica, and not at another. The last two a session can have from its startup packet alone: a log-in that sleeps keeps the
+ * executor waiting, and so does one that reads catalogs without indexes.
+ */
+const off: readonly (readonly [name: string, since: number])[] = [
   ['statement_timeout', 0],
   ['lock_timeout', 0],
   ['idle_in_transaction_session_timeout', 0],
   ['idle_session_timeout', 14],
   ['transaction_timeout', 17],
+  ['post_auth_delay', 0],
+  ['ignore_system_indexes', 0],
 ];
 
 /** What stands last counts, above the client's own options and what its role and its database have. */
 function startupPacket({ user, database, parameters }: StatementLogin, majorVersion: number): Buffer {
   const own = [user, database].map((name) => Buffer.from(name, 'utf8').toString('latin1'));
-  const off = clocks.filter(([, since]) => majorVersion >= since).map(([name]) => [name, '0']);
-  const all = [['user', own[0]!], ['database', own[1]!], ...parameters, ...off];
+  const pinned = off.filter(([, since]) => majorVersion >= since).map(([name]) => [name, '0']);
+  const all = [['user', own[0]!], ['database', own[1]!], ...parameters, ...pinned];
   const texts = all.map(([name, value]) => `${name}\0${value}\0`).join('');
   const body = Buffer.from(`${texts}\0`, 'latin1');
   const head = Buffer.alloc(8);
