@@ -313,6 +313,49 @@ describe('a session that is made anew', () => {
     );
   });
 
+  it.each([
+    [
+      'a cast to JSON',
+      `CREATE TYPE thing AS RANGE (SUBTYPE = text);
+        CREATE FUNCTION json_of(thing) RETURNS json LANGUAGE plpgsql AS $$ BEGIN PERFORM notes(lower($1)); RETURN '1'; END $$;
+        CREATE CAST (thing AS json) WITH FUNCTION json_of(thing)`,
+      "SELECT to_json(thing('x', 'x', '[]')) FROM pg_sleep(0.3)",
+      'DROP CAST (thing AS json); DROP FUNCTION json_of; DROP TYPE thing',
+    ],
+    [
+      'the negator of an operator',
+      `CREATE FUNCTION same(text, text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN notes($2); END $$;
+        CREATE FUNCTION other_than(text, text) RETURNS boolean PARALLEL SAFE IMMUTABLE LANGUAGE sql AS 'SELECT true';
+        CREATE OPERATOR ### (LEFTARG = text, RIGHTARG = text, FUNCTION = same);
+        CREATE OPERATOR !## (LEFTARG = text, RIGHTARG = text, FUNCTION = other_than, NEGATOR = ###, RESTRICT = neqsel);
+        CREATE TABLE few AS SELECT 'v' || i % 3 AS b FROM generate_series(1, 100) i; ANALYZE few`,
+      "SELECT count(*) FROM pg_sleep(0.3), few WHERE b !## 'x'",
+      'DROP OPERATOR ### (text, text); DROP OPERATOR !## (text, text); DROP FUNCTION same, other_than; DROP TABLE few',
+    ],
+    [
+      'a domain whose check runs texts',
+      `CREATE DOMAIN runs AS text CHECK (query_to_xml(VALUE, false, false, '') IS NOT NULL)`,
+      `SELECT '{"SELECT notes(NULL)"}'::runs[] FROM pg_sleep(0.3)`,
+      'DROP DOMAIN runs',
+    ],
+    [
+      'the condition of an index',
+      `CREATE FUNCTION always(text) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN public.notes($1); END $$;
+        CREATE TABLE few (a int); CREATE INDEX ON few (a) WHERE always('x')`,
+      'SELECT count(*) FROM pg_sleep(0.3), few WHERE a > 5',
+      'DROP TABLE few; DROP FUNCTION always',
+    ],
+  ])('does not so where code of clients runs that no statement names: %s', async (_, made, text, gone) => {
+    await client.query(`INSERT INTO t VALUES (7);
+      CREATE FUNCTION notes(text) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO t SELECT count(*) + 100 FROM t; RETURN true; EXCEPTION WHEN OTHERS THEN RETURN true; END $$`);
+    await client.query(made);
+    const asked = codeOf(client.query(text));
+    await cut();
+    expect(await asked).toBe('08007');
+    await client.query(`${gone}; DROP FUNCTION notes`);
+  });
+
   it('does so in a database with domains that call nothing of clients', async () => {
     await client.query(
       'CREATE DOMAIN positive AS int CHECK (VALUE > 0 AND length(VALUE::text) < 9); CREATE DOMAIN needed AS text NOT NULL',

@@ -3,8 +3,9 @@
  *
  * A text that begins with SELECT may call a function that writes, and what it wrote may be committed. PostgreSQL itself judges that when it plans: it plans nothing for parallel workers that calls a function which is not marked
  * PARALLEL SAFE, changes data or locks rows. With `debug_parallel_query` it puts a Gather above everything that is safe as a whole, and EXPLAIN shows it. Functions of clients are unsafe unless their author says otherwise.
- * It does not look at all that may call them: the checks of domains, which run wherever a value of the type is read, a constant as a statement is parsed; what an aggregate is made of; what a range type subtracts by, which the
- * planner calls. So a database that has such a thing with a function not marked so has no statement that is called a read.
+ * It does not look at all that may call them, for no statement names it: the checks of domains, which run wherever a value of the type is read, a constant as a statement is parsed; what an aggregate is made of; casts, which the
+ * functions for JSON look up; and what the planner calls itself: operators (the negator in the place of one that is named), what a range type subtracts by and an order compares by, and what conditions and expressions of indexes,
+ * constraints, partitions and statistics come to. So a database that has such a thing with a function not marked so has no statement that is called a read.
  * Pure. Invariant: what cannot be judged is not called a read.
  */
 import { firstColumn, frameOf } from '../../../pgwire/backend-messages.ts';
@@ -32,10 +33,19 @@ const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
     ('statement_timeout', '1000')) v (name, setting)
   WHERE s.name = v.name`);
 export const allIsMarked = 'all that runs is marked';
-/** Answered so where nothing runs functions of clients unseen. 16384: what is below is PostgreSQL's own. A check that names nothing but what is PostgreSQL's own depends on its domain only. */
+/** Answered so where nothing runs functions of clients unseen. 16384: what is below is PostgreSQL's own. On what is PostgreSQL's own nothing depends: a domain's check says itself which functions it calls, one that runs a text of SQL, perhaps. */
 const marked =
   ownSql(`SELECT '${allIsMarked}' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_depend d
       ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'n' WHERE c.contypid <> 0)
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c, LATERAL pg_catalog.regexp_matches(c.conbin::pg_catalog.text, ':(?:func|opfunc|aggfn|winfn)(?:id|oid) ([0-9]+)', 'g') m (ids)
+      JOIN pg_catalog.pg_proc f ON f.oid = m.ids[1]::pg_catalog.oid WHERE c.contypid <> 0 AND f.proparallel <> 's')
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_proc f ON f.oid = c.castfunc WHERE c.oid >= 16384 AND f.proparallel <> 's')
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc f ON f.oid = ANY (ARRAY[o.oprcode::pg_catalog.oid, o.oprrest::pg_catalog.oid, o.oprjoin::pg_catalog.oid])
+      WHERE o.oid >= 16384 AND f.oid >= 16384 AND f.proparallel <> 's')
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_amproc a JOIN pg_catalog.pg_proc f ON f.oid = a.amproc::pg_catalog.oid WHERE f.oid >= 16384 AND f.proparallel <> 's')
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc f ON f.oid = d.refobjid
+      WHERE d.classid = ANY ('{pg_catalog.pg_class,pg_catalog.pg_constraint,pg_catalog.pg_statistic_ext}'::pg_catalog.regclass[]::pg_catalog.oid[])
+      AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND f.proparallel <> 's')
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc p ON p.oid = a.aggfnoid::pg_catalog.oid JOIN pg_catalog.pg_proc f
       ON f.oid = ANY (ARRAY[a.aggtransfn::pg_catalog.oid, a.aggfinalfn::pg_catalog.oid, a.aggcombinefn::pg_catalog.oid, a.aggserialfn::pg_catalog.oid,
         a.aggdeserialfn::pg_catalog.oid, a.aggmtransfn::pg_catalog.oid, a.aggminvtransfn::pg_catalog.oid, a.aggmfinalfn::pg_catalog.oid])
