@@ -128,7 +128,12 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     randomName: () => randomBytes(16).toString('hex'),
     submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
-    isOfUse: () => database.isUp && !database.isBound && protocol.commitPoint - payload.pointer < nearSlots,
+    isOfUse: () =>
+      database.isUp &&
+      (copies.keeper.isPressed || database.boundSessions().length === 0) &&
+      protocol.commitPoint - payload.pointer < nearSlots,
+    isPressed: () => copies.keeper.isPressed,
+    bound: () => database.boundSessions(),
     open: () => database.openTransactions,
   });
   const heldFile = await openHeldRunsFile(config.dataDir);

@@ -20,7 +20,7 @@ import { createSources } from '../replica/database/sources.ts';
 import { transferState } from '../replica/database/state-transfer.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { CopyKeeper } from '../replica/statements/copy-keeper.ts';
-import { type HeldLog, heldLog } from '../replica/statements/held-log.ts';
+import { type HeldLog, heldLog, isHalfFull } from '../replica/statements/held-log.ts';
 import { positionNone } from '../wal/position.ts';
 import type { StatementPostgres } from './statement-database.ts';
 
@@ -55,6 +55,7 @@ export class StatementCopies {
   readonly keeper: CopyKeeper;
   private readonly options: CopiesOptions;
   private held: HeldLog | null = null;
+  private store: LogStore | null = null;
   private readonly ended = new AbortController();
   private installation: Installation | null = null;
 
@@ -74,6 +75,7 @@ export class StatementCopies {
       isSettled: (slot) => protocol().settledTo >= slot,
       wake,
       askForRest,
+      isLogFilling: () => this.store !== null && isHalfFull(this.store, config.bounds.logBytesMax),
       onKept: () => {
         this.held?.release().catch((error: unknown) => {
           logger.warn({ err: error }, 'the log could not let go of what a copy has');
@@ -85,7 +87,12 @@ export class StatementCopies {
   /** It lets go of nothing that the copy which is kept needs. */
   hold(store: LogStore): LogStore {
     const { config, postgres } = this.options;
-    this.held = heldLog(store, config.bounds.logBytesMax, () => postgres.kept.note?.slot ?? (0 as Slot));
+    this.store = store;
+    this.held = heldLog(store, {
+      bytesMax: config.bounds.logBytesMax,
+      floor: () => postgres.kept.note?.slot ?? (0 as Slot),
+      cannotKeep: () => this.keeper.cannotKeep,
+    });
     return this.held;
   }
 

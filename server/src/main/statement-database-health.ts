@@ -142,9 +142,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
         return inner?.durablePointer ?? (0 as Slot);
       },
       openTransactions: () => inner?.openTransactions() ?? 0,
-      get isBound() {
-        return inner?.isBound ?? false;
-      },
+      boundSessions: () => inner?.boundSessions() ?? [],
       openSessions: () => inner?.openSessions() ?? [],
       factsOf: (session) => inner?.factsOf(session) ?? null,
       stop: async () => {
@@ -216,8 +214,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
     return this.current?.openTransactions() ?? 0;
   }
 
-  get isBound(): boolean {
-    return this.current?.isBound ?? false;
+  boundSessions(): readonly string[] {
+    return this.current?.boundSessions() ?? [];
   }
 
   factsOf(session: string): ReturnType<StatementExecutor['factsOf']> {

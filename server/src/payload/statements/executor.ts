@@ -88,8 +88,8 @@ export interface StatementExecutor {
   readonly durablePointer: Slot;
   /** Sessions that are in a transaction block. */
   openTransactions(): number;
-  /** No pause can bring a moment of rest: sessions hold what outlives their transactions. */
-  readonly isBound: boolean;
+  /** Sessions that hold what outlives their transactions: while there are any no pause can bring a moment of rest. */
+  boundSessions(): readonly SessionId[];
   /** All that are open. */
   openSessions(): Iterable<SessionId>;
   /** As this replica sees it now; null: it knows no such session. `isWaiting`: a request of it waits for others. */

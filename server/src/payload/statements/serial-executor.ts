@@ -185,8 +185,8 @@ export class SerialExecutor implements StatementExecutor {
     return this.sessions.openTransactions();
   }
 
-  get isBound(): boolean {
-    return this.sessions.isBound;
+  boundSessions(): readonly SessionId[] {
+    return this.sessions.bound();
   }
 
   async stop(): Promise<void> {

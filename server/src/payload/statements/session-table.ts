@@ -49,9 +49,11 @@ export class SessionTable {
       .map(({ connection }) => connection.processId);
   }
 
-  /** Some hold what outlives their transactions. */
-  get isBound(): boolean {
-    return this.all().some(({ state }) => state.isBound);
+  /** Those that hold what outlives their transactions. */
+  bound(): readonly SessionId[] {
+    return this.all()
+      .filter(({ state }) => state.isBound)
+      .map(({ id }) => id);
   }
 
   openTransactions(): number {

@@ -9,13 +9,15 @@ const resume: Operation = { kind: 'resume', name };
 function setUp() {
   const submitted: Operation[] = [];
   const timers = new SimulatedTime();
-  const at = { isOfUse: true, open: 40 };
+  const at = { isOfUse: true, open: 40, isPressed: false };
   const pauses = new AgreedPauses({
     timers,
     randomName: () => 'ab'.repeat(16),
     submit: (operation) => submitted.push(operation),
     isOfUse: () => at.isOfUse,
     open: () => at.open,
+    isPressed: () => at.isPressed,
+    bound: () => ['ef'.repeat(16)],
   });
   return { pauses, submitted, timers, at };
 }
@@ -60,6 +62,22 @@ describe('pauses that are agreed on', () => {
     at.open -= 1;
     await timers.pass(700);
     expect(submitted).toEqual([resume]);
+  });
+
+  it('end what keeps the moment from coming, once, where it must come', async () => {
+    const { pauses, submitted, timers, at } = setUp();
+    at.isPressed = true;
+    pauses.begun(name);
+    await timers.pass(idleMsMax - 200);
+    expect(submitted).toEqual([]);
+    await timers.pass(400);
+    const ends: Operation[] = [
+      { kind: 'cancelOpen', session: null },
+      { kind: 'close', session: 'ef'.repeat(16) },
+    ];
+    expect(submitted).toEqual(ends);
+    await timers.pass(idleMsMax);
+    expect(submitted).toEqual([...ends, resume]);
   });
 
   it('are left alone where the moment has come', async () => {

@@ -1,11 +1,11 @@
 /**
  * Pauses that are agreed on, so that a moment comes in which no transaction is open: asked for by whoever needs it, and ended where it does not come soon.
  *
- * Responsible for: when a pause is worth asking for, and when nobody waits any longer. What a pause does is the executor's business (payload/statements/serial-executor.ts).
- * Invariants: clients are held up by a pause for `holdMsMax` and the time that it takes to agree, whatever other clients do; where no transaction ends, for `idleMsMax`; and for less than a tenth of the time by pauses that came to nothing.
+ * Responsible for: when a pause is worth asking for, when nobody waits any longer, and that what keeps the moment from coming is ended where it must come. What a pause does is the executor's business (payload/statements/serial-executor.ts).
+ * Invariants: clients are held up by a pause for `holdMsMax` and the time that it takes to agree, whatever other clients do; where no transaction ends, for `idleMsMax`; twice as long where it is pressed; and for less than a tenth of the time by pauses that came to nothing.
  */
 import type { Timers } from '../../ports/clock.ts';
-import type { Operation } from '../../payload/statements/operation.ts';
+import type { Operation, SessionId } from '../../payload/statements/operation.ts';
 
 export interface PausesOptions {
   readonly timers: Pick<Timers, 'every' | 'nowMs'>;
@@ -16,6 +16,10 @@ export interface PausesOptions {
   readonly isOfUse: () => boolean;
   /** Transactions that are open here. */
   readonly open: () => number;
+  /** The moment must come: open transactions, and sessions that hold what outlives them, are ended for it. */
+  readonly isPressed: () => boolean;
+  /** Those sessions. */
+  readonly bound: () => readonly SessionId[];
 }
 
 export const holdMsMax = 5_000;
@@ -27,7 +31,9 @@ const askAgainMs = 1_000;
 
 interface Pause {
   readonly name: string;
-  readonly sinceMs: number;
+  sinceMs: number;
+  /** What was open is being ended. */
+  isForced: boolean;
   /** When a transaction has ended last. */
   endedMs: number;
   /** Not before then it is asked for its end, again where that was lost. */
@@ -55,7 +61,7 @@ export class AgreedPauses {
     this.ended();
     const { timers, open } = this.options;
     const sinceMs = timers.nowMs();
-    this.pause = { name, sinceMs, endedMs: sinceMs, askAtMs: 0, open: open() };
+    this.pause = { name, sinceMs, endedMs: sinceMs, askAtMs: 0, open: open(), isForced: false };
     this.stopLooking = timers.every(lookMs, () => this.look());
   }
 
@@ -69,14 +75,27 @@ export class AgreedPauses {
   private look(): void {
     const { pause } = this;
     if (pause === null) return;
-    const { timers, open, submit } = this.options;
+    const { timers, open, submit, isPressed } = this.options;
     const nowMs = timers.nowMs();
     if (open() < pause.open) pause.endedMs = nowMs;
     pause.open = open();
     if (nowMs - pause.endedMs < idleMsMax && nowMs - pause.sinceMs < holdMsMax) return;
+    if (isPressed() && !pause.isForced) {
+      pause.isForced = true;
+      pause.sinceMs = nowMs;
+      pause.endedMs = nowMs;
+      this.force();
+      return;
+    }
     if (nowMs < pause.askAtMs) return;
     pause.askAtMs = nowMs + askAgainMs;
     this.notBeforeMs = nowMs + notAgainMs;
     submit({ kind: 'resume', name: pause.name });
+  }
+
+  private force(): void {
+    const { submit, bound } = this.options;
+    submit({ kind: 'cancelOpen', session: null });
+    for (const session of bound()) submit({ kind: 'close', session });
   }
 }

@@ -33,7 +33,7 @@ function copyOf(told: string[]): BegunCopy {
 function setUp({ fails = false, costMs = 0 } = {}) {
   const told: string[] = [];
   const timers = new SimulatedTime();
-  const at = { settledTo: 1_000, canGoFurther: false, hasCopy: true, resumed: 0 };
+  const at = { settledTo: 1_000, canGoFurther: false, hasCopy: true, resumed: 0, isLogFilling: false };
   const keeper = new CopyKeeper({
     maker: {
       get canGoFurther() {
@@ -61,6 +61,7 @@ function setUp({ fails = false, costMs = 0 } = {}) {
     isSettled: (slot) => slot <= at.settledTo,
     wake: () => told.push('wake'),
     askForRest: () => told.push('ask'),
+    isLogFilling: () => at.isLogFilling,
     onKept: (slot) => told.push(`kept ${slot}`),
     paces,
   });
@@ -97,6 +98,36 @@ describe('who keeps a copy', () => {
     await pass(4_000);
     expect(told.filter((word) => word === 'begin')).toHaveLength(2);
     keeper.stop();
+  });
+
+  it('is pressed where no moment of rest comes and the log fills up, or another replica waits, and not where a copy fails otherwise', async () => {
+    const { keeper, told, pass, at } = setUp();
+    keeper.executed(2_000);
+    await pass(7_000);
+    expect([keeper.isPressed, keeper.cannotKeep]).toEqual([false, false]);
+    at.isLogFilling = true;
+    expect(keeper.isPressed).toBe(true);
+    // Though nothing is executed meanwhile.
+    await pass(4_000);
+    expect(told.filter((word) => word === 'begin')).toHaveLength(2);
+    await keeper.reached(7 as Slot);
+    await pass(100);
+    expect(keeper.isPressed).toBe(false);
+    at.isLogFilling = false;
+    keeper.hurry();
+    await pass(7_000);
+    expect(keeper.isPressed).toBe(true);
+    await pass(2_000);
+    await keeper.reached(9 as Slot);
+    await pass(100);
+    expect(keeper.isPressed).toBe(false);
+    keeper.stop();
+    const full = setUp({ fails: true });
+    full.at.isLogFilling = true;
+    full.keeper.executed(2_000);
+    await full.pass(2_000);
+    expect([full.keeper.isPressed, full.keeper.cannotKeep]).toEqual([false, true]);
+    full.keeper.stop();
   });
 
   it('gives up when the database goes away, and makes none while it is', async () => {

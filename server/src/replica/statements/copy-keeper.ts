@@ -20,6 +20,8 @@ export interface KeeperOptions {
   readonly wake: () => void;
   /** None has come by itself. */
   readonly askForRest: () => void;
+  /** The log cannot be held much longer for the copy that is kept. */
+  readonly isLogFilling: () => boolean;
   readonly onKept: (slot: Slot) => void;
   readonly paces?: Partial<Paces>;
 }
@@ -70,6 +72,10 @@ export class CopyKeeper implements Resting {
   /** Resolves `rested` with the slot. */
   private awaited: { readonly copy: BegunCopy; readonly done: (slot: Slot | null) => void } | null = null;
   private isStopped = false;
+  /** Somebody else waits for one. */
+  private isWanted = false;
+  /** Why the last attempt came to nothing. */
+  private lacked: 'rest' | 'other' | null = null;
   /** Of the database that is in use. */
   private isUp = false;
 
@@ -120,6 +126,16 @@ export class CopyKeeper implements Resting {
     this.busyMs += ms;
   }
 
+  /** A moment of rest must come, whatever has to be ended for it: none came by itself, and without a copy the log fills up, or another replica has no database. */
+  get isPressed(): boolean {
+    return this.lacked === 'rest' && (this.isWanted || this.options.isLogFilling());
+  }
+
+  /** For another reason than that no moment of rest came. */
+  get cannotKeep(): boolean {
+    return this.lacked === 'other';
+  }
+
   get isAwaited(): boolean {
     return this.awaited !== null;
   }
@@ -138,6 +154,7 @@ export class CopyKeeper implements Resting {
 
   /** Soon, and whatever the pace: somebody wants one. */
   hurry(): void {
+    this.isWanted = true;
     this.busyMs = Number.POSITIVE_INFINITY;
     this.look();
   }
@@ -151,7 +168,7 @@ export class CopyKeeper implements Resting {
     const kind = maker.canGoFurther ? 'further' : 'whole';
     const wholeAfterMs = maker.hasCopy ? afterBusyMs : firstAfterBusyMs;
     const afterMs = kind === 'further' ? furtherAfterBusyMs : wholeAfterMs;
-    if (this.busyMs < Math.max(afterMs, timesCost * this.costMs[kind])) return;
+    if (!this.isPressed && this.busyMs < Math.max(afterMs, timesCost * this.costMs[kind])) return;
     if (timers.nowMs() < this.notBeforeMs) return;
     this.unwanted = new AbortController();
     const made = this.make(kind, this.unwanted.signal).finally(() => {
@@ -166,14 +183,17 @@ export class CopyKeeper implements Resting {
     const beganAtMs = timers.nowMs();
     const busyBefore = this.busyMs;
     let copy: BegunCopy | null = null;
+    let failure: 'rest' | 'other' = 'other';
     try {
       copy = kind === 'further' ? await maker.further() : await maker.begin(signal);
       // A whole one is next, at its own pace.
       if (copy === null) return;
       let workMs = timers.nowMs() - beganAtMs;
       const slot = await this.rested(copy, kind);
-      if (slot === null || !(await this.settled(slot)))
+      if (slot === null || !(await this.settled(slot))) {
+        failure = 'rest';
         throw new Error('no moment without open transactions');
+      }
       const restedAtMs = timers.nowMs();
       const made = await copy.complete();
       workMs += timers.nowMs() - restedAtMs;
@@ -182,10 +202,14 @@ export class CopyKeeper implements Resting {
       const told = { ...made, ms: Math.round(workMs) };
       if (kind === 'whole') logger.info(told, 'a copy of its own database is kept');
       else logger.debug(told, 'the copy of its own database went further');
+      this.lacked = null;
+      this.isWanted = false;
       onKept(slot);
     } catch (error) {
+      if (!signal.aborted) this.lacked = failure;
       const { againMs, furtherAgainMs } = this.paces;
-      this.notBeforeMs = timers.nowMs() + (kind === 'further' ? furtherAgainMs : againMs);
+      const isSoon = kind === 'further' || this.isPressed;
+      this.notBeforeMs = timers.nowMs() + (isSoon ? furtherAgainMs : againMs);
       await copy?.giveUp().catch(() => undefined);
       if (!this.isStopped) logger.warn({ err: error }, 'no copy of its own database could be made');
     }

@@ -5,12 +5,13 @@ import { heldLog } from './held-log.ts';
 
 function setUp() {
   const purged: number[] = [];
-  const at = { bytes: 0, floor: 0 };
+  const at = { bytes: 0, floor: 0, cannotKeep: false };
   const store = {
     purge: (upTo: Slot) => Promise.resolve(void purged.push(upTo)),
     stats: () => ({ purgedTo: 0 as Slot, bytes: at.bytes, segments: 1 }),
   } as unknown as LogStore;
-  return { log: heldLog(store, 1000, () => at.floor as Slot), purged, at };
+  const options = { bytesMax: 1000, floor: () => at.floor as Slot, cannotKeep: () => at.cannotKeep };
+  return { log: heldLog(store, options), purged, at };
 }
 
 describe('a log that is held', () => {
@@ -26,10 +27,17 @@ describe('a log that is held', () => {
     expect(purged).toEqual([50, 70]);
   });
 
-  it('is held up no more when it has come to half of its bound', async () => {
+  it('is held up no more where no copy can be made, and it has come to half of its bound', async () => {
     const { log, purged, at } = setUp();
     at.bytes = 600;
     await log.purge(70 as Slot);
+    expect(purged).toEqual([]);
+    at.cannotKeep = true;
+    at.bytes = 400;
+    await log.release();
+    expect(purged).toEqual([]);
+    at.bytes = 600;
+    await log.release();
     expect(purged).toEqual([70]);
   });
 });

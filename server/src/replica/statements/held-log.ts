@@ -1,7 +1,7 @@
 /**
  * A log that lets go of nothing behind the copy that this replica keeps of its own database: from there it executes again what it has lost.
  *
- * Whatever the protocol says may go: what it wants gone meanwhile goes when a newer copy is there. Invariant: a log that has come to half of its bound is not held up any more.
+ * Whatever the protocol says may go: what it wants gone meanwhile goes when a newer copy is there. Invariant: only where no copy can be made, for want of room, say, a log that has come to half of its bound is not held up any more. (For want of a moment of rest, one is forced: copy-keeper.ts.)
  */
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { LogStore } from '../../ports/log-store.ts';
@@ -13,11 +13,22 @@ export interface HeldLog extends LogStore {
 
 const heldUpTo = 0.5;
 
-/** `floor`: the slot of the copy; 0: there is none yet. */
-export function heldLog(store: LogStore, bytesMax: number, floor: () => Slot): HeldLog {
+export interface HeldLogOptions {
+  readonly bytesMax: number;
+  /** The slot of the copy; 0: there is none yet. */
+  readonly floor: () => Slot;
+  /** No copy can be made. */
+  readonly cannotKeep: () => boolean;
+}
+
+export function isHalfFull(store: Pick<LogStore, 'stats'>, bytesMax: number): boolean {
+  return store.stats().bytes >= heldUpTo * bytesMax;
+}
+
+export function heldLog(store: LogStore, { bytesMax, floor, cannotKeep }: HeldLogOptions): HeldLog {
   let wanted = 0 as Slot;
   const go = (): Promise<void> => {
-    const isHeld = store.stats().bytes < heldUpTo * bytesMax;
+    const isHeld = !cannotKeep() || !isHalfFull(store, bytesMax);
     const upTo = (isHeld ? Math.min(wanted, floor()) : wanted) as Slot;
     return upTo > 0 ? store.purge(upTo) : Promise.resolve();
   };

@@ -24,7 +24,9 @@ export class ModelExecutor implements StatementExecutor {
     this.pointer = slot;
   }
 
-  readonly isBound = false;
+  boundSessions(): readonly string[] {
+    return [];
+  }
 
   goOn(): Promise<void> {
     return Promise.resolve();
