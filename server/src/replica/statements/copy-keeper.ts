@@ -38,7 +38,7 @@ export interface Paces {
   /** So long a moment of rest may come by itself, for one and for going further. */
   readonly restAskedMs: number;
   readonly furtherAskedMs: number;
-  /** So long it is waited for at all. */
+  /** So long it is waited for at all; where the log fills up, twice as long as one may come by itself. */
   readonly restMsMax: number;
   /** After one that came to nothing, and after going further did. */
   readonly againMs: number;
@@ -216,7 +216,7 @@ export class CopyKeeper implements Resting {
   }
 
   private rested(copy: BegunCopy, kind: 'whole' | 'further'): Promise<Slot | null> {
-    const { timers, wake, askForRest } = this.options;
+    const { timers, wake, askForRest, isLogFilling } = this.options;
     const { restAskedMs, furtherAskedMs, restMsMax } = this.paces;
     const askedMs = kind === 'further' ? furtherAskedMs : restAskedMs;
     if (!this.isUp || this.isStopped) return Promise.resolve(null);
@@ -227,7 +227,7 @@ export class CopyKeeper implements Resting {
         this.awaited = null;
         resolve(slot);
       };
-      const stop = timers.after(restMsMax, () => done(null));
+      const stop = timers.after(isLogFilling() ? 2 * askedMs : restMsMax, () => done(null));
       const stopAsking = timers.every(askedMs, askForRest);
       this.awaited = { copy, done };
       wake();

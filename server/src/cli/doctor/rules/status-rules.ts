@@ -109,7 +109,7 @@ const logGrows = withStatus(({ log, peers }, { config }) => {
   if (!config.ok) return [];
   const { logBytesMax } = config.value.bounds;
   const away = peers.filter(({ connected }) => !connected).map(({ id }) => id);
-  const who = away.length === 0 ? 'a member that is behind' : away.join(' and ');
+  const who = away.length === 0 ? 'a member that is behind, or of open transactions' : away.join(' and ');
   return when(log.bytes > 0.7 * logBytesMax, () =>
     warning(
       `The log has ${sizeText(log.bytes)} of bounds.logBytesMax, ${sizeText(logBytesMax)}, for the sake of ${who}.`,
