@@ -3,9 +3,8 @@
  *
  * A text that begins with SELECT may call a function that writes, and what it wrote may be committed. PostgreSQL itself judges that when it plans: it plans nothing for parallel workers that calls a function which is not marked
  * PARALLEL SAFE, changes data or locks rows. With `debug_parallel_query` it puts a Gather above everything that is safe as a whole, and EXPLAIN shows it. Functions of clients are unsafe unless their author says otherwise.
- * It does not look at all that may call them, for no statement names it: the checks of domains, which run wherever a value of the type is read, a constant as a statement is parsed; what an aggregate is made of; casts, which the
- * functions for JSON look up; and what the planner calls itself: operators (the negator in the place of one that is named), what a range type subtracts by and an order compares by, and what conditions and expressions of indexes,
- * constraints, partitions and statistics come to. So a database that has such a thing with a function not marked so has no statement that is called a read.
+ * It does not look at all that may call them: the checks of domains, which run wherever a value of the type is read, casts to JSON, what the planner itself calls. So only a database in which nothing refers to a function not marked so
+ * but what PostgreSQL does look at has statements that are called reads.
  * Pure. Invariant: what cannot be judged is not called a read.
  */
 import { firstColumn, frameOf } from '../../../pgwire/backend-messages.ts';
@@ -33,25 +32,30 @@ const settings = ownSql(`SELECT pg_catalog.set_config(s.name, v.setting, true)
     ('statement_timeout', '1000')) v (name, setting)
   WHERE s.name = v.name`);
 export const allIsMarked = 'all that runs is marked';
-/** Answered so where nothing runs functions of clients unseen. 16384: what is below is PostgreSQL's own. On what is PostgreSQL's own nothing depends: a domain's check says itself which functions it calls, one that runs a text of SQL, perhaps. */
+/**
+ * Answered so where no code of clients runs but what PostgreSQL sees. A function that is not marked may be referred to only where it is seen, or where no SELECT comes by: by views and policies, which are part of a query, by triggers, by
+ * defaults and by functions that are not marked, either. PostgreSQL writes down whatever refers to a function of a client: a cast, an operator (it may take the place of its negator), an index (what is constant in it is worked out by the
+ * planner), a range type, whatever later versions have. What is below 16384 is PostgreSQL's own, and not written down: so a check of a domain may name nothing else, and no function of PostgreSQL's own that is not marked, as those that
+ * execute texts, and neither may the defaults of arguments of a function that is marked. What is written in C is of extensions that are known; or the database acts elsewhere. xpath_table of xml2 executes texts, and is marked.
+ */
 const marked =
-  ownSql(`SELECT '${allIsMarked}' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_depend d
+  ownSql(`SELECT '${allIsMarked}' WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_proc f JOIN pg_catalog.pg_depend d
+      ON d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND d.refobjid = f.oid
+      LEFT JOIN pg_catalog.pg_proc c ON d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND c.oid = d.objid
+    WHERE f.oid >= 16384 AND f.proparallel <> 's' AND f.prolang <> 13 AND (c.proparallel IS NULL OR c.proparallel = 's')
+    AND d.classid <> ALL ('{pg_catalog.pg_trigger,pg_catalog.pg_event_trigger,pg_catalog.pg_rewrite,pg_catalog.pg_policy,pg_catalog.pg_attrdef}'::pg_catalog.regclass[]))
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c JOIN pg_catalog.pg_depend d
       ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype = 'n' WHERE c.contypid <> 0)
-  AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint c, LATERAL pg_catalog.regexp_matches(c.conbin::pg_catalog.text, ':(?:func|opfunc|aggfn|winfn)(?:id|oid) ([0-9]+)', 'g') m (ids)
-      JOIN pg_catalog.pg_proc f ON f.oid = m.ids[1]::pg_catalog.oid WHERE c.contypid <> 0 AND f.proparallel <> 's')
-  AND NOT EXISTS (SELECT FROM pg_catalog.pg_cast c JOIN pg_catalog.pg_proc f ON f.oid = c.castfunc WHERE c.oid >= 16384 AND f.proparallel <> 's')
-  AND NOT EXISTS (SELECT FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_proc f ON f.oid = ANY (ARRAY[o.oprcode::pg_catalog.oid, o.oprrest::pg_catalog.oid, o.oprjoin::pg_catalog.oid])
-      WHERE o.oid >= 16384 AND f.oid >= 16384 AND f.proparallel <> 's')
-  AND NOT EXISTS (SELECT FROM pg_catalog.pg_amproc a JOIN pg_catalog.pg_proc f ON f.oid = a.amproc::pg_catalog.oid WHERE f.oid >= 16384 AND f.proparallel <> 's')
-  AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_proc f ON f.oid = d.refobjid
-      WHERE d.classid = ANY ('{pg_catalog.pg_class,pg_catalog.pg_constraint,pg_catalog.pg_statistic_ext}'::pg_catalog.regclass[]::pg_catalog.oid[])
-      AND d.refclassid = 'pg_catalog.pg_proc'::pg_catalog.regclass AND f.proparallel <> 's')
+  AND NOT EXISTS (SELECT FROM (SELECT c.conbin FROM pg_catalog.pg_constraint c WHERE c.contypid <> 0
+      UNION ALL SELECT p.proargdefaults FROM pg_catalog.pg_proc p WHERE p.oid >= 16384 AND p.proparallel = 's') t (tree)
+    CROSS JOIN LATERAL pg_catalog.regexp_matches(t.tree::pg_catalog.text, ':(?:funcid|opfuncid|opno) ([0-9]+)', 'g') n (ids)
+    LEFT JOIN pg_catalog.pg_operator o ON o.oid = n.ids[1]::pg_catalog.oid
+    JOIN pg_catalog.pg_proc f ON f.oid = ANY (ARRAY[n.ids[1]::pg_catalog.oid, o.oprcode::pg_catalog.oid]) WHERE f.proparallel <> 's')
   AND NOT EXISTS (SELECT FROM pg_catalog.pg_aggregate a JOIN pg_catalog.pg_proc p ON p.oid = a.aggfnoid::pg_catalog.oid JOIN pg_catalog.pg_proc f
       ON f.oid = ANY (ARRAY[a.aggtransfn::pg_catalog.oid, a.aggfinalfn::pg_catalog.oid, a.aggcombinefn::pg_catalog.oid, a.aggserialfn::pg_catalog.oid,
         a.aggdeserialfn::pg_catalog.oid, a.aggmtransfn::pg_catalog.oid, a.aggminvtransfn::pg_catalog.oid, a.aggmfinalfn::pg_catalog.oid])
       WHERE p.oid >= 16384 AND p.proparallel = 's' AND f.proparallel <> 's')
-  AND NOT EXISTS (SELECT FROM pg_catalog.pg_range r JOIN pg_catalog.pg_proc f ON f.oid = ANY (ARRAY[r.rngsubdiff::pg_catalog.oid, r.rngcanonical::pg_catalog.oid])
-      WHERE f.oid >= 16384 AND f.proparallel <> 's')`);
+  AND NOT EXISTS (SELECT FROM pg_catalog.pg_extension e WHERE e.extname = 'xml2')`);
 const ahead = Buffer.concat([
   send.runsAs(own, 'BEGIN READ ONLY'),
   send.runsAs(own, restrained),
