@@ -43,8 +43,10 @@ export function query(sql: string): Buffer {
   return frameOf(front.query, cString(sql));
 }
 
-export function parse(statement: string, sql: string): Buffer {
-  return frameOf(front.parse, Buffer.concat([cString(statement), cString(sql), int16(0)]));
+/** A string goes in UTF-8. */
+export function parse(statement: string, sql: string | Buffer): Buffer {
+  const text = typeof sql === 'string' ? cString(sql) : Buffer.concat([sql, Buffer.of(0)]);
+  return frameOf(front.parse, Buffer.concat([cString(statement), text, int16(0)]));
 }
 
 /** Parameters and results in text; a string goes in UTF-8. */

@@ -165,6 +165,13 @@ describe('a session that is made anew', () => {
       { '?column?': 3 },
     ]);
     expect(await rows('SELECT name FROM pg_prepared_statements ORDER BY 1')).toEqual(['one', 'two']);
+    // What was asked of the session is what is made at the next leader.
+    await cut();
+    expect(await rows("SELECT statement FROM pg_prepared_statements WHERE name = 'one'")).toEqual([
+      'PREPARE one AS SELECT 1',
+    ]);
+    await cut();
+    expect(await rows('EXECUTE one')).toEqual([1]);
     await client.query('DISCARD ALL');
     await cut();
     expect(await rows('SELECT name FROM pg_prepared_statements')).toEqual([]);

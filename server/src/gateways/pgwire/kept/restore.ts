@@ -54,8 +54,13 @@ function statementSteps({
   snapshot,
   statements,
 }: Pick<SessionState, 'snapshot' | 'statements'>): RestoreStep[] {
+  // Each by a message of its own: what PostgreSQL shows as the text of a statement, and what is made at the next leader, is all that was sent in one.
   const made = snapshot.prepares.map(
-    (text): RestoreStep => ({ bytes: query(`${restrained}; ${text}`), onError: 'expected', statement: '' }),
+    (text): RestoreStep => ({
+      bytes: Buffer.concat([restrains, runs(Buffer.from(text, 'latin1')), send.sync]),
+      onError: 'expected',
+      statement: '',
+    }),
   );
   const parsed = statements.all.map(
     ([statement, frame]): RestoreStep => ({
@@ -88,6 +93,11 @@ export const askNewDefaults: RestoreStep = {
 
 function must(bytes: Buffer): RestoreStep {
   return { bytes, onError: 'end', statement: '' };
+}
+
+/** Without a name: one that fails leaves none behind. */
+function runs(sql: Buffer): Buffer {
+  return Buffer.concat([send.parse('', sql), send.bind({ portal: '', statement: '' }), send.execute('')]);
 }
 
 function query(sql: string): Buffer {
