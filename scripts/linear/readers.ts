@@ -38,6 +38,7 @@ import { characterCounter, isParseable } from '../../server/src/determinism/clie
 import { rewriteMessages, textBytesMax } from '../../server/src/determinism/messages.ts';
 import { rewriteQuery } from '../../server/src/determinism/rewrite.ts';
 import { namedInText } from '../../server/src/determinism/rules/bodies.ts';
+import { catalogRowInText } from '../../server/src/determinism/rules/catalog-rows.ts';
 import { checkParameters } from '../../server/src/determinism/rules/parameters.ts';
 import * as times from '../../server/src/determinism/rules/relative-times.ts';
 import { effectOfBody } from '../../server/src/determinism/rules/session-effects.ts';
@@ -239,6 +240,10 @@ export const readers: Readonly<Record<string, Feed>> = {
   // Longer texts have been refused before.
   'determinism/rewrite.ts rewriteQuery': text((value) => rewriteQuery(value.slice(0, textBytesMax), context)),
   'determinism/rules/bodies.ts namedInText': text(namedInText),
+  'determinism/rules/catalog-rows.ts catalogRowInText': text((value) => {
+    catalogRowInText(value);
+    catalogRowInText(`select 1 from pg_class c, ${value}`);
+  }),
   'determinism/rules/parameters.ts checkParameters': (bytes) =>
     void checkParameters(send.bind({ portal: '', statement: '', parameters: [bytes] }), 7, undefined),
   'determinism/rules/relative-times.ts isRelativeTime': text((value) => {

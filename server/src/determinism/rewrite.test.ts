@@ -120,6 +120,25 @@ test.each([
   ["insert into t select n_distinct from pg_stats where tablename = 't'", 'statistics views'],
   ['create table t as select relname, reltuples from pg_class', 'statistics views'],
   ['create table t as select log_cnt from s', 'statistics views'],
+  ["create view v as select c::text from pg_class c where relname = 'x'", 'statistics views'],
+  ['insert into t select to_jsonb(c) from pg_catalog.pg_class as c', 'statistics views'],
+  ['insert into t select max(c.*::text) from pg_class c', 'statistics views'],
+  ['insert into t select (c).relname from pg_class c', 'statistics views'],
+  ['insert into t select row_to_json(pg_database) from pg_database', 'statistics views'],
+  ['insert into t select pg_catalog.pg_class::text from pg_catalog.pg_class', 'statistics views'],
+  ['create table t as select * from pg_class', 'statistics views'],
+  ['create table t as table pg_database', 'statistics views'],
+  ['create view v as select * from pg_type t join pg_class c on c.reltype = t.oid', 'statistics views'],
+  ['insert into t select a from (select * from pg_class) s (a, b)', 'statistics views'],
+  ['insert into t select h::text from pg_class c (a, b, c, d, e, f, g, h)', 'statistics views'],
+  ['insert into t select 1 from pg_class a join pg_class b using (relpages)', 'statistics views'],
+  ['update t set a = (select d::text from pg_database d limit 1)', 'rows picked without an order'],
+  ['update t set a = d::text from pg_database d', 'statistics views'],
+  ['create function f() returns text begin atomic select c::text from pg_class c; end', 'statistics views'],
+  ["create function f() returns text language sql as 'select c::text from pg_class c'", 'bodies as strings'],
+  ['do $$declare r record; begin for r in select * from pg_class loop end loop; end$$', 'bodies as strings'],
+  ['do $$begin insert into t select d.* from pg_catalog.pg_database as d; end$$', 'bodies as strings'],
+  ['do $$begin insert into t select relfrozenxid from pg_class; end$$', 'bodies as strings'],
   ['select * from public.normal_rand(5, 1, 2)', 'other chance'],
   ["select * from crosstab('select 1, 2, now()') as t(a int, b int)", 'SQL in a string'],
   ['create function f() returns int language sql as $$select now()$$', 'bodies as strings'],
@@ -400,4 +419,17 @@ test.each([
 test.each(['+', '+-'])('a long row of operator characters is refused: %s', (some) => {
   const sql = `select 1${some.repeat(30_000)}1`;
   expect(rewriteQuery(sql, context)).toMatchObject({ kind: 'refused', sqlstate: '54000' });
+});
+
+test.each([
+  'insert into t select c.relname, count(*) from pg_class c group by 1',
+  'insert into t select a from u where exists (select * from pg_class where relname = u.a)',
+  'insert into t select u.c from u join pg_class c on c.relname = u.a',
+  'insert into t select s.* from (select relname from pg_class) s',
+  'insert into t select * from other.pg_class',
+  "do $$begin if not exists (select * from pg_class c where c.relname = 't') then create table t (a int); end if; end$$",
+  "do $$begin insert into t select c.relname, count(*) from pg_class c where c.oid = 'pg_class'::regclass group by 1; end$$",
+  'do $$begin perform 1 from pg_class where relname = 1; insert into t select * from u; end$$',
+])('what names columns of catalogs is served: %s', (sql) => {
+  expect(rewriteQuery(sql, context)).toMatchObject({ kind: 'rewritten' });
 });

@@ -1,6 +1,7 @@
 /**
  * What differs between replicas, in a text that is not parsed: the body of a function that is a string, names in a string that is put together to SQL.
  */
+import { catalogRowInText, ownColumnNames } from './catalog-rows.ts';
 import {
   clockWords,
   maintaining,
@@ -22,6 +23,7 @@ const builtIn = new RegExp(
     'tomorrow|yesterday|today',
     `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
     maintaining,
+    ...ownColumnNames,
     'explain',
     'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
   ].join('|')})(?![A-Za-z0-9_$])`,
@@ -51,5 +53,5 @@ export function namedInText(text: string): string | undefined {
     const found = names.exec(text);
     if (found !== null) return (found[0].endsWith('(') ? found[0].slice(0, -1) : found[0]).trim();
   }
-  return undefined;
+  return catalogRowInText(text);
 }

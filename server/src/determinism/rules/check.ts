@@ -20,6 +20,7 @@ import {
 import { bindingRefusal } from './bound-functions.ts';
 import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
 import { acknowledgeOf } from './acknowledge.ts';
+import { CatalogRows, ownColumns } from './catalog-rows.ts';
 import { CatalogSchemas } from './catalog-schemas.ts';
 import { stringRefusal } from './sql-in-strings.ts';
 import {
@@ -170,12 +171,6 @@ function picksWithoutOrder(visited: Visited): boolean {
   return visited.kind === 'SelectStmt' && checkSelect(visited.node, true) !== undefined;
 }
 
-/** Of catalogs and sequences: they depend on when a replica has cleaned up, or has written a checkpoint. */
-const ownColumns = new Set(
-  'log_cnt relfrozenxid relminmxid datfrozenxid datminmxid reltuples relpages relallvisible relallfrozen relfilenode'.split(
-    ' ',
-  ),
-);
 /** As PostgreSQL names those of columns: `SELECT *` shows `log_cnt`. */
 const sequences = /_seq\d*$/;
 
@@ -327,10 +322,12 @@ export function checkStatement(
     return undefined;
   };
   const schemas = new CatalogSchemas();
+  const rows = new CatalogRows();
   const surroundings = { text, context, isWrite, inspect };
   walk(statement.kind, statement.node, (visited) => {
     if (refusal !== undefined) return false;
     schemas.visit(visited);
+    rows.visit(visited);
     const effect = effectIn(statement, visited);
     const finding = effect ?? check(visited, surroundings);
     if (finding !== undefined && 'inserted' in finding) edits.push(finding);
@@ -340,8 +337,8 @@ export function checkStatement(
     return true;
   });
   if (refusal !== undefined) return refusal;
-  const temporary = schemas.refusal();
-  if (temporary !== undefined) return { kind: 'refused', sqlstate: '0A000', ...temporary };
+  const ofCatalogRows = schemas.refusal() ?? rows.refusal(isWrite);
+  if (ofCatalogRows !== undefined) return { kind: 'refused', sqlstate: '0A000', ...ofCatalogRows };
   const acknowledge = acknowledgeOf(statement);
   return {
     kind: 'checked',
