@@ -47,6 +47,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     api,
     determinism,
     'server/src/config',
+    'server/src/shapes/host.ts',
     'npm:pino',
     'node:',
   ],

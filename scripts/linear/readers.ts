@@ -52,6 +52,7 @@ import { withoutComments } from '../../server/src/pgwire/comments.ts';
 import * as send from '../../server/src/pgwire/frontend-messages.ts';
 import { rulesAfter, usualRules } from '../../server/src/pgwire/text-rules.ts';
 import { shapeOf } from '../../server/src/pgwire/text-shape.ts';
+import { isHost } from '../../server/src/shapes/host.ts';
 import { nearest } from '../../server/src/shapes/unknown-key.ts';
 import { withoutPasswords } from '../../server/src/demo/without-passwords.ts';
 import {
@@ -270,6 +271,7 @@ export const readers: Readonly<Record<string, Feed>> = {
     for (const each of streamsOf(bytes)) planRequest(Buffer.concat([each, send.sync]), plan);
   },
   'pgwire/custom-names.ts customNamesIn': text(customNamesIn),
+  'shapes/host.ts isHost': text(isHost),
   'shapes/unknown-key.ts nearest': text((value) => nearest(value, ['leaseMs', value])),
   'demo/without-passwords.ts withoutPasswords': text((value) => {
     for (const each of [value, `PASSWORD ${value}`, `password=''${value}`, `password '${value}`])

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { MemberAddress } from '../multipaxos/types/members.ts';
 import type { ReplicaId } from '../multipaxos/types/names.ts';
+import { hostWords, isHost } from '../shapes/host.ts';
 import {
   exitCodesText,
   path,
@@ -109,9 +110,9 @@ interface AddressOptions {
 
 function withAddress(command: Command): Command {
   return command
-    .requiredOption('--host <host>', 'where the others reach its peerListen')
+    .requiredOption('--host <host>', 'where the others reach its peerListen', host)
     .requiredOption('--port <port>', 'the port of it', port)
-    .option('--pgwire-host <host>', 'where SQL clients are sent while it leads (default: --host)')
+    .option('--pgwire-host <host>', 'where SQL clients are sent while it leads (default: --host)', host)
     .requiredOption('--pgwire-port <port>', 'the port of it', port);
 }
 
@@ -120,6 +121,11 @@ const addressOf = (options: AddressOptions): MemberAddress => ({
   port: options.port,
   pgwire: { host: options.pgwireHost ?? options.host, port: options.pgwirePort },
 });
+
+const host = (text: string): string => {
+  if (!isHost(text)) throw new InvalidArgumentError(`It must be ${hostWords}.`);
+  return text;
+};
 
 const replicaName = (text: string): ReplicaId => {
   if (!/^[A-Za-z][A-Za-z0-9_-]{0,31}$/.test(text)) {

@@ -356,6 +356,10 @@ describe('the command line', () => {
     [['backup', 'verify'], /give a backup, or --config/],
     [['backup', 'list', '/b', ...config], /give a directory, or --config/],
     [['members', 'add', 'r4', '--host', 'db4', '--port', '7532'], /--pgwire-port <port>/],
+    [
+      ['members', 'add', 'r4', '--host', '10.0.0.256', '--port', '7532', '--pgwire-port', '7432'],
+      /must be an address .* or a name/,
+    ],
     [['leader', 'transfer', '--to', 'r3.2'], /must start with a letter/],
     [['members', 'remove', 'r3.2'], /must start with a letter/],
     [['verify', ...config, '--dashboard-port', '8080'], /cannot be used with/],

@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { isAddresses } from './addresses.ts';
 import type { GroupId, ReplicaId } from '../multipaxos/types/names.ts';
+import { hostShape } from '../shapes/host-shape.ts';
 
 const LOOPBACK = '127.0.0.1';
 const MIB = 1024 * 1024;
@@ -19,7 +20,7 @@ export const replicaName = z
 const replicaId = replicaName.transform((text) => text as ReplicaId);
 const groupId = replicaName.transform((text) => text as GroupId);
 const port = z.int().min(1).max(65_535);
-const host = z.string().min(1).max(255);
+const host = hostShape;
 const ms = z.int().min(1).max(3_600_000);
 const address = z.strictObject({ host, port });
 /** Where to listen: on loopback unless told otherwise. */

@@ -278,6 +278,10 @@ describe('replica configuration', () => {
       { ...minimal, pgwire: { host: 'h'.repeat(300), port: 1 } },
       `pgwire.host: must be a text of 1 to 255 characters, and is "${'h'.repeat(60)}"... (300 characters)`,
     ],
+    [
+      { ...minimal, peers: [{ ...member('r1', 1), host: '10.0.0.256' }] },
+      'peers[0].host: must be an address (10.0.0.1, fd00::1, fe80::1%eth0) or a name of letters, digits, "-", "_" and dots whose last part is no number, and is "10.0.0.256"',
+    ],
     [{ ...minimal, logStore: zookeeper }, 'logStore.servers[0]: must be host:port, and is "zk1"'],
     [{ ...minimal, logStore: zookeeper }, 'logStore.root: must be a path of 1 to 8 names of letters'],
     [

@@ -5,7 +5,9 @@
  * know what the connection is used for.
  * Invariants: nothing but the handshake passes before both sides have proved that they know the secret; with TLS not even that, before the other side has shown a certificate that names it.
  */
-import { type ClientOptions, WebSocket } from 'ws';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { WebSocket } from 'ws';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import {
   agreeOnVersion,
@@ -52,9 +54,9 @@ export function dialPeer(
   { self, peer, purpose, limits, tls }: DialOptions,
   events: DialEvents,
 ): DialledSocket {
-  const host = peer.host.includes(':') ? `[${peer.host}]` : peer.host;
-  const socket = new WebSocket(`${tls === null ? 'ws' : 'wss'}://${host}:${peer.port}/peer`, {
-    ...(tls === null ? {} : forWebSocket(diallerOptions(tls.current(), peer.id))),
+  // The host is in no URL: not all hosts can be (fe80::1%eth0), and what is none would be an error that is thrown here, not one of the connection.
+  const socket = new WebSocket(`${tls === null ? 'ws' : 'wss'}://peer/peer`, {
+    createConnection: connectionTo(peer, tls),
     perMessageDeflate: false,
     maxPayload: limits.frameBytesMax,
     handshakeTimeout: limits.handshakeMs,
@@ -128,9 +130,9 @@ export function dialPeer(
   return { socket, isUp: () => up && socket.readyState === WebSocket.OPEN, fail };
 }
 
-/** They are handed on to `tls.connect` as they are, which the types of ws do not know: to them `checkServerIdentity` is another function. */
-function forWebSocket(options: ReturnType<typeof diallerOptions>): ClientOptions {
-  return options as unknown as ClientOptions;
+function connectionTo({ id, host, port }: DialOptions['peer'], tls: PeerCertificates | null): () => Socket {
+  return () =>
+    tls === null ? connect({ host, port }) : connectTls({ host, port, ...diallerOptions(tls.current(), id) });
 }
 
 /** A host of several addresses that could all not be reached has one error for each: its code is that of the first, which may be of a network that is not there. */

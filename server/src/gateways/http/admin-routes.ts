@@ -21,6 +21,7 @@ import type {
   VerifyResult,
 } from '../../api/status.ts';
 import { checkShape, requestText } from '../../shapes/check-shape.ts';
+import { hostShape } from '../../shapes/host-shape.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import { type OperatorAccess, requireOperator } from './operator-access.ts';
 
@@ -58,7 +59,7 @@ const replica = z
   .regex(/^[A-Za-z][A-Za-z0-9_-]{0,31}$/)
   .describe('a name of at most 32 letters, digits, "_" or "-", a letter first')
   .transform((id) => id as ReplicaId);
-const place = { host: z.string().min(1).max(255), port: z.int().min(1).max(65_535) };
+const place = { host: hostShape, port: z.int().min(1).max(65_535) };
 const membersBody = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('add'),

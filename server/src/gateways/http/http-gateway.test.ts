@@ -301,6 +301,8 @@ describe('what operators ask', () => {
     { action: 'add', replica: 'r4' },
     { action: 'remove', replica: 'r4.2' },
     { ...add, address: { ...address, port: 0 } },
+    { ...add, address: { ...address, host: '10.0.0.256' } },
+    { ...add, address: { ...address, pgwire: { host: '[::1]', port: 1 } } },
     { ...add, more: 1 },
   ])('is refused in any other shape, in plain words: %j', async (body) => {
     const answer = await ask('/api/members', body, 'the right one');

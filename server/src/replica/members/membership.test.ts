@@ -141,6 +141,15 @@ describe('a leader that is asked to let a replica in', () => {
     await settled();
     expect(replies()).toEqual([[r4, answer]]);
   });
+
+  it.each([
+    ['of its peers', { ...addressOf(r2), host: '10.0.0.256' }],
+    ['of its clients', { ...addressOf(r2), pgwire: { host: '[::1]', port: 1 } }],
+  ])('refuses one whose address is none, and proposes nothing: %s', (_, address) => {
+    membership.onJoinRequest({ kind: 'JoinRequest', replica: r2, nonce: 'n', address });
+    expect(asked).toEqual([]);
+    expect(sent).toMatchObject([[r2, { code: 'refused', reason: expect.stringContaining('is no host') }]]);
+  });
 });
 
 describe('a replica that does not lead', () => {

@@ -21,6 +21,7 @@ import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { JoinReply, JoinRequest } from '../../ports/control.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { Transport } from '../../ports/transport.ts';
+import { hostWords, isHost } from '../../shapes/host.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 type ReconfigureCode = EffectOf<'reconfigured'>['code'];
@@ -181,6 +182,12 @@ export class Membership {
     }
     if (this.memberWith(replica, nonce) !== undefined) {
       this.admit(replica, nonce);
+      return;
+    }
+    const noHost = [address.host, address.pgwire.host].find((host) => !isHost(host));
+    if (noHost !== undefined) {
+      const reason = `${JSON.stringify(noHost)}, in its own entry of its peers, is no host: it must be ${hostWords}`;
+      this.reply(replica, nonce, 'refused', reason);
       return;
     }
     void this.reconfigure({ kind: 'join', replica, nonce, address }).then((code) =>
