@@ -14,6 +14,8 @@
 (* The database that was claimed may be lost before anybody has a copy. So   *)
 (* the last entry of the kind is what counts: whoever knows of a later one   *)
 (* passes over an earlier one, and any replica may claim its own again.      *)
+(* A replica that cannot execute a statement as others did, for it lost the  *)
+(* session, stands still ahead of that statement in the same way.            *)
 (*                                                                           *)
 (* Shown: all that have come beyond the last adoption have executed the same *)
 (* up to there, whatever each statement draws each time that it is executed, *)

@@ -227,7 +227,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     },
     submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
     onStanding: (slot) => fence.standing(slot),
-    onCopyThere: (slot) => void replacement.begin('adopted', slot),
+    onCopyThere: (slot, reason) => void replacement.begin(reason, slot),
     onAdopted: (slot) => {
       digests.settle(slot);
       fence.adopted();
@@ -377,6 +377,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   });
   const stopSweeping = timers.every(sweepMs, () => {
     sweep.look();
+    for (const session of database.lostSessions()) sessions.closeLeft(session as SessionId);
     sharedSweep.look();
     shared.look();
   });

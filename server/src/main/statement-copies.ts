@@ -96,8 +96,9 @@ export class StatementCopies {
     return this.held;
   }
 
-  async beginning(reason: InexactReason | 'logPurged'): Promise<Beginning> {
-    if (reason === 'adopted') return { code: 'another' };
+  /** `atLeast`: what was executed up to there is of no use. */
+  async beginning(reason: InexactReason | 'logPurged', atLeast: Slot): Promise<Beginning> {
+    if (reason !== 'differs' && atLeast > 0) return { code: 'another' };
     const { config, postgres, protocol } = this.options;
     // What it was copied of may have differed already.
     const mayDiffer = reason === 'differs';

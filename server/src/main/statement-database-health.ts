@@ -144,6 +144,8 @@ export class StatementDatabaseHealth implements StatementDatabase {
       openTransactions: () => inner?.openTransactions() ?? 0,
       boundSessions: () => inner?.boundSessions() ?? [],
       openSessions: () => inner?.openSessions() ?? [],
+      lostSessions: () => inner?.lostSessions() ?? [],
+      lacks: (operation) => inner?.lacks(operation) ?? false,
       factsOf: (session) => inner?.factsOf(session) ?? null,
       stop: async () => {
         this.isUp = false;
@@ -208,6 +210,10 @@ export class StatementDatabaseHealth implements StatementDatabase {
   /** Of the life that is under way. */
   openSessions(): Iterable<string> {
     return this.isUp ? (this.current?.openSessions() ?? []) : [];
+  }
+
+  lostSessions(): Iterable<string> {
+    return this.isUp ? (this.current?.lostSessions() ?? []) : [];
   }
 
   get openTransactions(): number {

@@ -46,7 +46,7 @@ export class StatementReplacement {
     if (this.isUnderWay) return;
     this.isUnderWay = true;
     const { database, renew } = this.options;
-    const beginning = await this.beginning(reason);
+    const beginning = await this.beginning(reason, atLeast);
     if (beginning === null) return;
     if (beginning.code === 'another') database.awaitsCopy(reason);
     else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
@@ -55,11 +55,11 @@ export class StatementReplacement {
   }
 
   /** Null: it has ended. */
-  private async beginning(reason: Reason): Promise<Beginning | null> {
+  private async beginning(reason: Reason, atLeast: Slot): Promise<Beginning | null> {
     const { copies, onFatal } = this.options;
     try {
       await copies.keeper.cleared();
-      return await copies.beginning(reason);
+      return await copies.beginning(reason, atLeast);
     } catch (error) {
       onFatal(error instanceof Error ? error : new Error(String(error)));
       return null;
@@ -75,7 +75,7 @@ export class StatementReplacement {
     if (code === 'another') {
       const found = await copies.fetch({
         cause: isDamaged ? 'databaseLost' : 'logPurged',
-        asksOnce: () => isPresumed || (reason === 'adopted' && !isSomebodyBehind()),
+        asksOnce: () => isPresumed || (reason !== 'differs' && atLeast > 0 && !isSomebodyBehind()),
         atLeast,
       });
       if (found === 'ended') return;

@@ -92,6 +92,10 @@ export interface StatementExecutor {
   boundSessions(): readonly SessionId[];
   /** All that are open. */
   openSessions(): Iterable<SessionId>;
+  /** Those that could not be opened again when this replica was restarted, and are open at others. */
+  lostSessions(): Iterable<SessionId>;
+  /** It is a request of one of those: others have executed it, or will, and this replica cannot. */
+  lacks(operation: Operation): boolean;
   /** As this replica sees it now; null: it knows no such session. `isWaiting`: a request of it waits for others. */
   factsOf(session: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null;
   stop(): Promise<void>;

@@ -10,23 +10,31 @@ import { givenTo, loginAsBefore } from './login-settings.ts';
 import { preparedBytesOf, restoreSteps, withStatements } from './session-state.ts';
 import { statementsOf } from './text-statements.ts';
 
-/** Null: one of them cannot be what it was. */
+/** `lost`: those that PostgreSQL does not open again, or not as they were: their roles, databases or settings are not what they were. They hold nothing, and are to be closed at all replicas. */
+export interface Reopened {
+  readonly sessions: readonly ClientSession[];
+  readonly lost: ReadonlyMap<number, RememberedSession>;
+}
+
+/** Null: of one of them it is not known what it was, or it held what nothing gives back. */
 export async function reopenSessions(
   remembered: ReadonlyMap<number, RememberedSession>,
   database: Pick<StatementDatabase, 'connect' | 'query'>,
   runner: RequestRunner,
   stopClocks: (session: ClientSession) => Promise<void>,
-): Promise<readonly ClientSession[] | null> {
+): Promise<Reopened | null> {
   const sessions: ClientSession[] = [];
+  const lost = new Map<number, RememberedSession>();
   for (const [number, one] of remembered) {
-    const session = await reopen(number, one, database, runner, stopClocks);
-    if (session !== null) sessions.push(session);
-    if (session === null || one.isUnsure || one.state.isBound) {
+    if (one.isUnsure || one.state.isBound) {
       await Promise.all(sessions.map(({ connection }) => connection.close()));
       return null;
     }
+    const session = await reopen(number, one, database, runner, stopClocks);
+    if (session === null) lost.set(number, one);
+    else sessions.push(session);
   }
-  return sessions;
+  return { sessions, lost };
 }
 
 async function reopen(

@@ -194,3 +194,39 @@ it('have settings of their own, however long the text is that makes them', async
   await restart();
   expect(await show('a', 'my.own')).toBe(`(${value}) SELECT 1 I`);
 });
+
+it.each([
+  ['its role', 'SET ROLE other', 'REVOKE other FROM plain'],
+  [
+    'a text search configuration',
+    "SET default_text_search_config = 'public.gone'",
+    'DROP TEXT SEARCH CONFIGURATION gone',
+  ],
+])('are lost without %s, which costs no database, and are closed everywhere', async (_what, has, loses) => {
+  const operator = await machine.postgres.connect();
+  await operator.query('ALTER ROLE barista CREATEROLE');
+  await open('b');
+  await sql('b', 'CREATE ROLE other');
+  await sql('b', 'CREATE ROLE plain LOGIN');
+  await sql('b', 'GRANT other TO plain');
+  await sql('b', 'CREATE TEXT SEARCH CONFIGURATION gone (COPY = simple)');
+  await open('a', 'plain');
+  await open('c');
+  expect(await sql('a', has)).toBe('SET I');
+  const done = await sql('b', `DO $$ BEGIN EXECUTE '${loses.slice(0, 2)}' || '${loses.slice(2)}'; END $$`);
+  expect(done).toBe('DO I');
+  await restart();
+  expect([...machine.executor.lostSessions()]).toEqual([sessionOf('a')]);
+  expect([...machine.executor.openSessions()]).toHaveLength(2);
+  const asked = requestOf('a', 2, query('SELECT 1'));
+  expect(machine.executor.lacks(asked)).toBe(true);
+  expect(machine.executor.lacks(requestOf('c', 1, query('SELECT 1')))).toBe(false);
+  // It is opened once, whatever comes again.
+  await open('a', 'plain');
+  expect([...machine.executor.lostSessions()]).toHaveLength(1);
+  await add({ kind: 'close', session: sessionOf('a') });
+  expect(machine.executor.lacks(asked)).toBe(false);
+  expect(await sql('a', 'SELECT 1')).toContain('08003');
+  await restart();
+  expect([...machine.executor.lostSessions()]).toEqual([]);
+});

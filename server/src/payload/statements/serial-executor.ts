@@ -28,7 +28,7 @@ import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
 import { mayBeSerializable } from './serializable.ts';
-import { SessionMemory } from './session-memory.ts';
+import { type RememberedSession, SessionMemory } from './session-memory.ts';
 import { SessionTable } from './session-table.ts';
 import {
   cancelledByItself,
@@ -66,6 +66,8 @@ export class SerialExecutor implements StatementExecutor {
   private readonly runner: RequestRunner;
   private readonly runs: RunRequest;
   private readonly sessions = new SessionTable();
+  /** Could not be opened again; by their numbers. */
+  private readonly lost = new Map<SessionId, readonly [number: number, remembered: RememberedSession]>();
   private readonly waiting = new WaitingRequests();
   private readonly at: DurablePointer;
   /** That is being executed, or was last. */
@@ -127,9 +129,13 @@ export class SerialExecutor implements StatementExecutor {
       stopClocks,
     );
     if (reopened === null) return { code: 'inexact', pointer, reason: 'sessions' };
-    for (const session of reopened) this.add(session);
+    for (const session of reopened.sessions) this.add(session);
+    for (const [number, one] of reopened.lost) this.lost.set(one.id, [number, one]);
     this.runs.begin(pointer, found.step);
-    for (const [slot, request] of await this.memory.loadHeld(pointer)) this.holdAgain(slot, request);
+    const held = await this.memory.loadHeld(pointer);
+    if (held.some(([, request]) => this.lacks(request)))
+      return { code: 'inexact', pointer, reason: 'sessions' };
+    for (const [slot, request] of held) this.holdAgain(slot, request);
     return { code: 'exact', pointer };
   }
 
@@ -176,6 +182,14 @@ export class SerialExecutor implements StatementExecutor {
     return this.sessions.ids();
   }
 
+  lostSessions(): Iterable<SessionId> {
+    return this.lost.keys();
+  }
+
+  lacks(operation: Operation): boolean {
+    return operation.kind === 'request' && this.lost.has(operation.session);
+  }
+
   factsOf(id: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null {
     const session = this.sessions.get(id);
     return session === undefined ? null : { ...factsOf(session), isWaiting: this.waiting.has(session) };
@@ -218,11 +232,14 @@ export class SerialExecutor implements StatementExecutor {
           ifSeq !== undefined &&
           (session.seq !== ifSeq || this.waiting.has(session));
         if (session !== undefined && !isUsed) await this.close(session);
+        if (ifSeq === undefined || this.lost.get(operation.session)?.[1].seq === ifSeq)
+          this.closeLost(operation.session);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       }
       case 'closeAll':
         for (const one of this.sessions.all()) if (one.id.startsWith(operation.prefix)) await this.close(one);
+        for (const id of this.lost.keys()) if (id.startsWith(operation.prefix)) this.closeLost(id);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       case 'cancelOpen': {
@@ -266,8 +283,9 @@ export class SerialExecutor implements StatementExecutor {
   private async open(slot: Slot, operation: OpenOperation): Promise<OperationResult> {
     const { session: id, user, database, parameters } = operation;
     const known = this.sessions.get(id);
-    if (known !== undefined) return { ...nothingAnswered(known.status), outcome: 'repeated', digest: null };
-    if (this.sessions.size >= this.options.sessionsMax)
+    if (known !== undefined || this.lost.has(id))
+      return { ...nothingAnswered(known?.status ?? 'I'), outcome: 'repeated', digest: null };
+    if (this.sessions.size + this.lost.size >= this.options.sessionsMax)
       return closedAnswer({ sqlState: '53300', message: 'too many sessions' });
     const login = { user, database, parameters };
     const opened = await this.options.database.connect(login);
@@ -466,6 +484,13 @@ export class SerialExecutor implements StatementExecutor {
     this.sessions.remove(session);
     this.memory.closed(session);
     await session.connection.close();
+  }
+
+  private closeLost(id: SessionId): void {
+    const lost = this.lost.get(id);
+    if (lost === undefined) return;
+    this.lost.delete(id);
+    this.memory.closedUnopened(...lost);
   }
 
   /** False: nobody was. */

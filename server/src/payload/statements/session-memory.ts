@@ -91,6 +91,18 @@ export class SessionMemory {
     this.add(session, { seq: session.seq, last: null, isUnsure: false, isClosed: true });
   }
 
+  /** One that could not be opened again. */
+  closedUnopened(number: number, remembered: RememberedSession): void {
+    this.waiting.set(number, {
+      slot: this.slot,
+      step: this.step,
+      number,
+      remembered: { ...remembered, isClosed: true },
+      last: null,
+    });
+    this.mustWrite = true;
+  }
+
   /** What is to travel with the pointer that this request moves. */
   seqs(session: ClientSession, seq: number): string {
     const others = [...this.waiting.values()].filter(({ number }) => number !== session.number);

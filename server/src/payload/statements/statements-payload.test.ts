@@ -45,7 +45,7 @@ function setUp() {
     claimed: {
       holds: (name) => Promise.resolve(claims.has(name)),
       adopted: (slot) => told.push(`adopted ${slot}`),
-      standing: (slot) => told.push(`standing ${slot}`),
+      standing: (slot, reason) => told.push(`standing ${slot} ${reason}`),
     },
   });
   return {
@@ -131,7 +131,7 @@ describe('statements as payload', () => {
     expect(executor.pointer).toBe(2);
     choose([command(adopt('b'), 3), command(request(2), 4)]);
     await turn();
-    expect(told).toContain('standing 3');
+    expect(told).toContain('standing 3 adopted');
     expect(executor.pointer).toBe(2);
     // What comes last counts: the database that had the other claim was lost.
     claims.add('c'.repeat(32));
@@ -144,6 +144,21 @@ describe('statements as payload', () => {
     payload.databaseEnded('PostgreSQL ended');
     await turn();
     expect(told.at(-1)).toBe('fatal PostgreSQL ended');
+    await payload.stop();
+  });
+
+  it('stands still ahead of a request of a session that could not be opened again, until one database goes on for all', async () => {
+    const { payload, executor, choose, claims, told } = setUp();
+    executor.lost.add(session);
+    payload.start();
+    choose([{ kind: 'noop', group }, command(request(1), 1), { kind: 'noop', group }]);
+    await turn();
+    expect(told).toContain('standing 2 sessions');
+    expect(executor.pointer).toBe(1);
+    claims.add('a'.repeat(32));
+    choose([command({ kind: 'adopt', name: 'a'.repeat(32), replica: 'r1' }, 2)]);
+    await turn();
+    expect(executor.pointer).toBe(4);
     await payload.stop();
   });
 

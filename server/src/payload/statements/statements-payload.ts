@@ -29,8 +29,8 @@ export interface ClaimedDatabase {
   holds(name: string): Promise<boolean>;
   /** It goes on behind the slot. */
   adopted(slot: Slot): void;
-  /** It stands still ahead of the slot: another one goes on. */
-  standing(slot: Slot): void;
+  /** It stands still ahead of the slot. `adopted`: another one goes on; `sessions`: the slot is of a session that this one lacks. */
+  standing(slot: Slot, reason: 'adopted' | 'sessions'): void;
 }
 
 export interface StatementsPayloadOptions {
@@ -139,6 +139,7 @@ export class StatementsPayload implements Payload {
       for (const { slot, entry } of entries) {
         const operation = entry.kind === 'command' ? readOperation(entry.payload, entryLabel(entry)) : null;
         if (operation?.kind === 'adopt') await this.adopt(slot, operation);
+        else if (operation !== null && executor.lacks(operation)) await this.stand(slot, 'sessions');
         if (this.isStopped) return;
         await executor.execute(slot, operation);
         this.told();
@@ -148,15 +149,17 @@ export class StatementsPayload implements Payload {
   }
 
   /**
-   * Resolves when this replica may go on behind the slot: its database holds the claim, or a later adoption is chosen, which is what counts then (specs/StatementAdoption.tla, Adopt). Until then somebody else's copy takes the
-   * place of this life.
+   * Resolves when this replica may go on behind the slot: its database holds the claim, or a later adoption is chosen, which is what counts then (specs/StatementAdoption.tla, Adopt).
    */
   private async adopt(slot: Slot, { name }: AdoptOperation): Promise<void> {
+    const { claimed } = this.options;
+    if (await claimed.holds(name)) claimed.adopted(slot);
+    else await this.stand(slot, 'adopted');
+  }
+
+  /** Somebody else's copy takes the place of this life, unless an adoption is chosen behind the slot, by which all go on from one database, whatever that has made of the slot. */
+  private async stand(slot: Slot, reason: 'adopted' | 'sessions'): Promise<void> {
     const { claimed, host, log } = this.options;
-    if (await claimed.holds(name)) {
-      claimed.adopted(slot);
-      return;
-    }
     for (let seen = slot; !this.isStopped; ) {
       if (this.ended !== null) throw this.ended;
       const next = (seen + 1) as Slot;
@@ -164,7 +167,7 @@ export class StatementsPayload implements Payload {
       const entries = end < next ? [] : await log.read(next, end, readBytesMax);
       if (entries.some((entry) => entry.kind === 'command' && isAdoption(entry.payload))) return;
       if (entries.length === 0) {
-        claimed.standing(slot);
+        claimed.standing(slot, reason);
         await this.more(next);
       }
       seen = (seen + entries.length) as Slot;

@@ -39,7 +39,7 @@ function group() {
       },
       submit: (operation) => submitted.push(operation),
       onStanding: (where) => story.push(`stands ${where}`),
-      onCopyThere: (where) => story.push(`copy ${where}`),
+      onCopyThere: (where, reason) => story.push(`copy ${where} ${reason}`),
       onAdopted: (where) => story.push(`adopted ${where}`),
       logger: pino({ level: 'silent' }),
     });
@@ -105,12 +105,12 @@ describe('a replica that stands ahead of an adoption', () => {
     const { timers, submitted, r1, r2 } = group();
     r2.at.pointer = slot(8);
     r1.at.pointer = slot(8);
-    r2.adoptions.standing(slot(9));
+    r2.adoptions.standing(slot(9), 'adopted');
     await timers.pass(2_000);
     expect(r2.story).toEqual(['stands 9']);
     r1.at.pointer = slot(9);
     await timers.pass(60_000);
-    expect(r2.story).toContain('copy 9');
+    expect(r2.story).toContain('copy 9 adopted');
     expect(r2.adoptions.isSomebodyBehind).toBe(true);
     expect(submitted).toEqual([]);
     r2.adoptions.replaced();
@@ -123,7 +123,7 @@ describe('a replica that stands ahead of an adoption', () => {
     const { timers, submitted, r2, r3 } = group();
     for (const { adoptions, at } of [r2, r3]) {
       at.pointer = slot(8);
-      adoptions.standing(slot(9));
+      adoptions.standing(slot(9), 'adopted');
     }
     await timers.pass(16_500);
     expect(distinct(submitted)).toEqual(['r2 1']);
@@ -132,8 +132,8 @@ describe('a replica that stands ahead of an adoption', () => {
 
   it('says again that it stands in each life of its database', () => {
     const { r2 } = group();
-    r2.adoptions.standing(slot(9));
-    r2.adoptions.standing(slot(9));
+    r2.adoptions.standing(slot(9), 'adopted');
+    r2.adoptions.standing(slot(9), 'adopted');
     expect(r2.story).toEqual(['stands 9', 'stands 9']);
   });
 });

@@ -2,7 +2,7 @@
  * Whose database the group goes on from where all replicas have answered otherwise (specs/StatementAdoption.tla).
  *
  * Any of them is right, if only all have the same from there on. One claims its database: a name in that database's own directory, which it has put into the log ("adopt"). Whoever comes to that entry without the name stands still ahead of it,
- * asks who is behind it, and takes a copy from whoever is. Where nobody is, the claimed database was lost: another one is claimed, and the last adoption in the log is what counts.
+ * asks who is behind it, and takes a copy from whoever is. So does a replica that comes to a request of a session which could not be opened again there. Where nobody is, the claimed database was lost: another one is claimed, and the last adoption in the log is what counts.
  *
  * Responsible for: who claims, and when; who is known to be behind an adoption. Invariants: a claim is durable before it is told; memory is one claim and one slot. That it is safe whoever claims, and however often, is the specification's business.
  * Bytes: u8 what (1: who is behind the slot? 2: I am. 3: claim your database, which has executed the slot), u48 slot.
@@ -28,8 +28,8 @@ export interface AdoptionsOptions {
   /** The same one again and again, until it is executed. */
   readonly submit: (operation: AdoptOperation) => void;
   readonly onStanding: (slot: Slot) => void;
-  /** Somebody is behind the adoption that this replica stands ahead of. */
-  readonly onCopyThere: (slot: Slot) => void;
+  /** Somebody is behind the slot that this replica stands ahead of. */
+  readonly onCopyThere: (slot: Slot, reason: StandingReason) => void;
   readonly onAdopted: (slot: Slot) => void;
   readonly logger: Logger;
 }
@@ -40,6 +40,8 @@ const patienceMs = 10_000;
 const rankMs = 5_000;
 const words = { whoIsBehind: 1, behind: 2, claim: 3 } as const;
 const messageBytes = 7;
+
+type StandingReason = Parameters<ClaimedDatabase['standing']>[1];
 
 /** What somebody is to do about it, since when. */
 interface Waiting {
@@ -54,7 +56,7 @@ export class Adoptions implements ClaimedDatabase {
   private own: { readonly slot: Slot; name: string | null } | null = null;
   /** All differ, and `claimant` is who is to claim its database. */
   private asked: (Waiting & { readonly claimant: ReplicaId }) | null = null;
-  private ahead: Waiting | null = null;
+  private ahead: (Waiting & { readonly reason: StandingReason }) | null = null;
   /** What was answered up to here counts no more. */
   private settledTo = 0 as Slot;
   private heardAtMs = Number.NEGATIVE_INFINITY;
@@ -105,12 +107,13 @@ export class Adoptions implements ClaimedDatabase {
     this.options.onAdopted(slot);
   }
 
-  standing(slot: Slot): void {
+  standing(slot: Slot, reason: StandingReason): void {
     this.options.onStanding(slot);
     if (this.ahead?.slot === slot) return;
     this.own = null;
     this.asked = null;
-    this.ahead = { slot, sinceMs: this.options.timers.nowMs() };
+    this.heardAtMs = Number.NEGATIVE_INFINITY;
+    this.ahead = { slot, reason, sinceMs: this.options.timers.nowMs() };
     this.look();
   }
 
@@ -125,7 +128,7 @@ export class Adoptions implements ClaimedDatabase {
       if ((database.pointer() ?? 0) >= slot) this.say(from, words.behind, slot);
     } else if (word === words.behind && this.ahead?.slot === slot) {
       this.heardAtMs = timers.nowMs();
-      onCopyThere(slot);
+      onCopyThere(slot, this.ahead.reason);
     } else if (word === words.claim && this.ahead === null) {
       this.claim(slot);
       this.look();

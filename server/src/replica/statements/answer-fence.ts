@@ -110,11 +110,11 @@ export class AnswerFence {
     endSessions(reason);
   }
 
-  /** This replica's database stands still ahead of the slot: the group goes on from another one. */
+  /** This replica's database stands still ahead of the slot. */
   standing(slot: number): void {
     this.isStanding = true;
     this.fence(
-      `The replicas answered a statement otherwise, each of them, and the group goes on from the database of one of them: a copy of that one is awaited here, to go on from slot ${slot}.`,
+      `This database cannot go on behind slot ${slot} as the others do: a copy of another replica's is awaited.`,
       { slot },
     );
   }

@@ -24,6 +24,17 @@ export class ModelExecutor implements StatementExecutor {
     this.pointer = slot;
   }
 
+  /** Of sessions with these names it executes nothing. */
+  readonly lost = new Set<string>();
+
+  lostSessions(): Iterable<string> {
+    return this.lost;
+  }
+
+  lacks(operation: Operation): boolean {
+    return operation.kind === 'request' && this.lost.has(operation.session);
+  }
+
   boundSessions(): readonly string[] {
     return [];
   }
