@@ -39,6 +39,7 @@ import { rewriteMessages, textBytesMax } from '../../server/src/determinism/mess
 import { rewriteQuery } from '../../server/src/determinism/rewrite.ts';
 import { namedInText } from '../../server/src/determinism/rules/bodies.ts';
 import { catalogRowInText } from '../../server/src/determinism/rules/catalog-rows.ts';
+import { clockConfig, clockSet } from '../../server/src/determinism/rules/clocks.ts';
 import { checkParameters } from '../../server/src/determinism/rules/parameters.ts';
 import * as times from '../../server/src/determinism/rules/relative-times.ts';
 import { effectOfBody } from '../../server/src/determinism/rules/session-effects.ts';
@@ -245,6 +246,12 @@ export const readers: Readonly<Record<string, Feed>> = {
     catalogRowInText(value);
     catalogRowInText(`select 1 from pg_class c, ${value}`);
   }),
+  'determinism/rules/clocks.ts clockConfig': text((value) =>
+    clockConfig('lock_timeout', { A_Const: { location: 0 } }, value),
+  ),
+  'determinism/rules/clocks.ts clockSet': text((value) =>
+    clockSet({ kind: 'VAR_SET_VALUE', name: 'lock_timeout', args: [{ A_Const: { location: 0 } }] }, value),
+  ),
   'determinism/rules/parameters.ts checkParameters': (bytes) =>
     void checkParameters(send.bind({ portal: '', statement: '', parameters: [bytes] }), 7, undefined),
   'determinism/rules/relative-times.ts isRelativeTime': text((value) => {

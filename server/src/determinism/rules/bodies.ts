@@ -2,6 +2,7 @@
  * What differs between replicas, in a text that is not parsed: the body of a function that is a string, names in a string that is put together to SQL.
  */
 import { catalogRowInText, ownColumnNames } from './catalog-rows.ts';
+import { clockNames } from './clocks.ts';
 import {
   clockWords,
   maintaining,
@@ -24,6 +25,7 @@ const builtIn = new RegExp(
     `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
     maintaining,
     ...ownColumnNames,
+    ...clockNames,
     'explain',
     'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
   ].join('|')})(?![A-Za-z0-9_$])`,

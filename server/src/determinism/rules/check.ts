@@ -22,6 +22,7 @@ import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-tim
 import { acknowledgeOf } from './acknowledge.ts';
 import { CatalogRows, ownColumns } from './catalog-rows.ts';
 import { CatalogSchemas } from './catalog-schemas.ts';
+import { clockConfig, clockSet } from './clocks.ts';
 import { stringRefusal } from './sql-in-strings.ts';
 import {
   mayTellTemporarySchema,
@@ -65,7 +66,9 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext, inspec
   if (name === 'set_config') {
     const refusal =
       setConfigRefusal(node) ?? nameEffect(constantOf(argumentsOf(node)[0]) ?? '', text, context);
-    return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
+    if (refusal !== undefined) return { ...refusal, position: at + 1 };
+    const ofClock = clockConfig(constantOf(argumentsOf(node)[0]) ?? '', argumentsOf(node)[1], text);
+    return ofClock === undefined || 'inserted' in ofClock ? ofClock : { ...ofClock, position: at + 1 };
   }
   const refused = refusedFunctions.get(name);
   if (refused !== undefined)
@@ -241,7 +244,8 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
     };
   if (kind === 'FuncCall') return checkCall(node, text, context, inspect);
   // Of a function, for its time.
-  if (kind === 'VariableSetStmt' && visited.parent !== undefined) return setRefusal(node);
+  if (kind === 'VariableSetStmt')
+    return (visited.parent === undefined ? undefined : setRefusal(node)) ?? clockSet(node, text);
   if (kind === 'DefElem') return checkOption(node);
   if (word(node, 'relpersistence') === 'u' || word(node, 'subtype') === 'AT_SetUnLogged')
     return {
