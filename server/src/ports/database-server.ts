@@ -40,6 +40,8 @@ export interface StandbyHandlers {
 export interface SessionAnswer {
   readonly isPaused: boolean;
   readonly resumed: boolean;
+  /** Replay waits for a session to let go of something. PostgreSQL cancels what it does after so long; null: never. Absent: it does not wait. */
+  readonly heldUp?: { readonly allowedMs: number | null };
 }
 
 export interface StandbyDatabase {
@@ -73,6 +75,8 @@ export interface Promotion {
   readonly history: (timeline: Timeline) => string;
   /** Told at the end of each stage, for the log. */
   readonly onStage?: (stage: 'ended' | 'received' | 'completed' | 'promoted') => void;
+  /** Processes of readers that were told to end, and have not: they write nothing, and end when PostgreSQL can interrupt them. */
+  readonly onLeft?: (processes: readonly number[]) => void;
 }
 
 export interface WalStreamHandlers {

@@ -32,7 +32,8 @@ const unansweredMs = 5_000;
 /** Takes for ever if PostgreSQL hangs. @throws Error if it ends, is stopped, or becomes another primary than that */
 export async function promoteStandby(run: PromotedRun, promotion: Promotion): Promise<void> {
   const { onStage = () => undefined } = promotion;
-  await ask(run, endClients);
+  const left = await ask(run, endClients);
+  if (left.length > 0) promotion.onLeft?.(left);
   onStage('ended');
   await ask(run, awaitEndOfReceiving);
   onStage('received');

@@ -172,3 +172,43 @@ it('what a reader waits for is fed at once, and asked for until it is replayed',
   expect(life.readers.reachedSlot).toBe(4);
   await life.time.until(life.payload.stop());
 });
+
+it.each([
+  ['this replica is to lead', true, 30_000, 4 * timings.saveMs],
+  ['PostgreSQL should have ended it long ago', false, 5_000, 16 * timings.saveMs + 5_000],
+])(
+  'a standby whose replay a session holds up is started again: %s',
+  async (_, isAwaited, allowedMs, waitMs) => {
+    const begun = [start(b1), leadership(b1, 1, 100)];
+    const life = new LifeFixture(begun);
+    let end = '';
+    beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun))).catch(
+      (error: unknown) => (end = String(error)),
+    );
+    await life.time.pass(10);
+    life.handlers!.onReport(reportOf(100, 100));
+    life.choose(range(b1, 1, 100, 100));
+    life.answer = () => Promise.resolve({ isPaused: false, resumed: false, heldUp: { allowedMs } });
+    await life.time.pass(2 * timings.saveMs);
+    life.isAwaited = isAwaited;
+    await life.time.pass(10);
+    expect(end).toBe('');
+    await life.time.pass(waitMs);
+    expect(end).toContain('keeps the replay from going on');
+    expect(life.story).toContain('stop: kill');
+    await life.time.until(life.payload.stop());
+  },
+);
+
+it('one whose readers may hold it up for as long as they like is not, while another leads', async () => {
+  const begun = [start(b1), leadership(b1, 1, 100)];
+  const life = new LifeFixture(begun);
+  void beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  life.handlers!.onReport(reportOf(100, 100));
+  life.choose(range(b1, 1, 100, 100));
+  life.answer = () => Promise.resolve({ isPaused: false, resumed: false, heldUp: { allowedMs: null } });
+  await life.time.pass(600_000);
+  expect(life.story).not.toContain('stop: kill');
+  await life.time.until(life.payload.stop());
+});

@@ -160,6 +160,8 @@ async function follow(context: LifeContext, running: RunningStandby): Promise<Ne
     }
     const hangs = progress.hasReported ? null : await running.standstill.look();
     if (hangs !== null) return endHung(context, hangs);
+    const heldUp = answers.heldUp();
+    if (heldUp !== null) return endHung(context, heldUp);
     const unfit = isUp || context.hasNoBetter ? null : standsUnfit(context, running);
     if (unfit !== null) return endUnfit(context, unfit);
     await puzzle(running, options.timers.nowMs());
@@ -216,7 +218,7 @@ function isWanted({ wanted }: StandbyReaders, { position }: ChosenWal): boolean 
   return wanted !== null && wanted <= position.slot;
 }
 
-/** It has said nothing yet, and does nothing: it is started again. @throws Error, always */
+/** It does nothing, and nothing else helps: it is started again. @throws Error, always */
 async function endHung({ options }: LifeContext, reason: string): Promise<never> {
   options.logger.error({ reason }, 'the standby is ended');
   options.host.stepDown();
@@ -303,7 +305,12 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
     const limit = forLeader(context, ballot, 'a promotion', options.timings.promotionMs);
     stages.done('marked');
     const onStage = (stage: string): void => stages.done(stage);
-    const promotion = running.standby.promote({ timeline, fork: fork.fork, history, onStage });
+    const onLeft = (processes: readonly number[]): void =>
+      logger.warn(
+        { processes },
+        'sessions of readers do not end though they were told to; they can write nothing',
+      );
+    const promotion = running.standby.promote({ timeline, fork: fork.fork, history, onStage, onLeft });
     primary = await inTime(context, limit, promotion);
     host.event({ name: 'Promote', leadership: ballot, timeline, fork: fork.fork });
   } catch (error) {
@@ -343,6 +350,7 @@ async function replayedFork(
     const nowMs = timers.nowMs();
     // It is ended where it is followed, which goes on when this returns.
     if (!progress.hasReported && (await standstill.look()) !== null) return null;
+    if (answers.heldUp() !== null) return null;
     if (!progress.hasReported && nowMs - begunAtMs < firstReportMs) untilMs = nowMs + timings.patienceMs;
     const given = new AbortController();
     const look = inTime(context, { ...begun, untilMs }, standby.look(given.signal));
