@@ -2,7 +2,7 @@
  * Whether a request comes from an operator: by a token in its Authorization header, or by a certificate.
  *
  * Responsible for: that judgement, and the bound on guesses. Does not say which requests need one. Invariants: how long a judgement takes tells nothing about the tokens; a token in a URL is never taken, since
- * URLs are written into logs and histories; of an address that has shown too many wrong tokens none is looked at for a moment.
+ * URLs are written into logs and histories; a right token is taken whatever else its address has shown, since others share it: they could keep operators out. Tokens are too long to be guessed (docs/configuration.md).
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -47,6 +47,7 @@ export function createOperatorAccess(options: OperatorAccessOptions): OperatorAc
       const { authorization } = request.headers;
       if (authorization === undefined) return refused(401, howTo);
       const { remoteAddress } = request.socket;
+      if (isOne(authorization, tokens())) return { code: 'operator' };
       const waitSeconds = guesses.waitSeconds(remoteAddress);
       if (waitSeconds > 0)
         return refused(
@@ -54,7 +55,6 @@ export function createOperatorAccess(options: OperatorAccessOptions): OperatorAc
           `Too many wrong tokens came from ${remoteAddress ?? 'there'}: wait a moment.`,
           waitSeconds,
         );
-      if (isOne(authorization, tokens())) return { code: 'operator' };
       guesses.wrong(remoteAddress);
       onWrong(remoteAddress);
       return refused(401, howTo);

@@ -1,7 +1,7 @@
 /**
  * How often one address may show a wrong token.
  *
- * Responsible for: counting, with a bound on what is remembered. Knows no tokens. Invariant: an address that has shown none for a while, or whose tokens were right, is never held up.
+ * Responsible for: counting, with a bound on what is remembered. Knows no tokens, and holds up wrong ones alone: right ones are not asked about. Invariant: an address that has shown none for a while is never held up.
  */
 
 /** So many at once, and then one a second. */
@@ -23,7 +23,7 @@ export class WrongTokens {
     this.nowMs = nowMs;
   }
 
-  /** How many seconds the address has to wait before a token of its is looked at; 0: none. */
+  /** How many seconds the address has to wait before another wrong token of its counts as one; 0: none. */
   waitSeconds(address: string | undefined): number {
     const { left } = this.bucket(networkOf(address));
     return left >= 1 ? 0 : Math.ceil(((1 - left) * refillMs) / 1000);
