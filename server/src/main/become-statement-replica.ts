@@ -104,6 +104,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     tracker,
     transport,
     protocol: () => protocol,
+    executed: () => payload,
     wake: () => life?.look(),
     askForRest: () => pauses.ask(),
   });
@@ -130,9 +131,11 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
     isOfUse: () =>
       database.isUp &&
+      !fence.isStanding &&
       (copies.keeper.isPressed || database.boundSessions().length === 0) &&
       protocol.commitPoint - payload.pointer < nearSlots,
     isPressed: () => copies.keeper.isPressed,
+    isAwaited: () => copies.keeper.isAwaited,
     bound: () => database.boundSessions(),
     open: () => database.openTransactions,
   });
@@ -225,8 +228,16 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       claim: (name) => postgres.claim(name),
       claimed: () => postgres.claimed(),
     },
-    submit: (operation) => void submissions.submit(keyOf(operation), encodeOperation(operation)),
-    onStanding: (slot) => fence.standing(slot),
+    submit: (operation) => {
+      if (!submissions.has(keyOf(operation)))
+        void submissions.submit(keyOf(operation), encodeOperation(operation));
+    },
+    withdraw: (operation) => submissions.unacknowledged(keyOf(operation)),
+    onStanding: (slot) => {
+      heldRuns.standsAheadOf(slot);
+      fence.standing(slot);
+    },
+    onGoesOn: () => heldRuns.standsAheadOf(null),
     onCopyThere: (slot, reason) => void replacement.begin(reason, slot),
     onAdopted: (slot) => {
       digests.settle(slot);

@@ -20,7 +20,7 @@ import { createSources } from '../replica/database/sources.ts';
 import { transferState } from '../replica/database/state-transfer.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { CopyKeeper } from '../replica/statements/copy-keeper.ts';
-import { type HeldLog, heldLog, isHalfFull } from '../replica/statements/held-log.ts';
+import { type HeldLog, heldLog } from '../replica/statements/held-log.ts';
 import { positionNone } from '../wal/position.ts';
 import type { StatementPostgres } from './statement-database.ts';
 
@@ -32,6 +32,7 @@ export interface CopiesOptions {
   readonly tracker: RecoveryTracker;
   readonly transport: Pick<Transport, 'connected'> & CopyFetcher & { offerCopies(source: CopySource): void };
   readonly protocol: () => Pick<ProtocolHost, 'settledTo' | 'purgedTo' | 'membership' | 'standing'>;
+  readonly executed: () => { readonly pointer: Slot; readonly durablePointer: Slot };
   /** Wakes the payload, which may be at rest. */
   readonly wake: () => void;
   /** No moment of rest comes by itself. */
@@ -49,13 +50,15 @@ export interface Wanted {
   readonly atLeast: Slot;
 }
 
+/** More than what is made durable twice a second where nothing is open. */
+const farSlots = 10_000;
+
 const pace = { retryMs: 300, retryMsMax: 5000, failedMsMax: 60_000 } as const;
 
 export class StatementCopies {
   readonly keeper: CopyKeeper;
   private readonly options: CopiesOptions;
   private held: HeldLog | null = null;
-  private store: LogStore | null = null;
   private readonly ended = new AbortController();
   private installation: Installation | null = null;
 
@@ -75,7 +78,7 @@ export class StatementCopies {
       isSettled: (slot) => protocol().settledTo >= slot,
       wake,
       askForRest,
-      isLogFilling: () => this.store !== null && isHalfFull(this.store, config.bounds.logBytesMax),
+      isLogFilling: () => this.held?.isFilling ?? false,
       onKept: () => {
         this.held?.release().catch((error: unknown) => {
           logger.warn({ err: error }, 'the log could not let go of what a copy has');
@@ -87,18 +90,25 @@ export class StatementCopies {
   /** It lets go of nothing that the copy which is kept needs. */
   hold(store: LogStore): LogStore {
     const { config, postgres } = this.options;
-    this.store = store;
     this.held = heldLog(store, {
       bytesMax: config.bounds.logBytesMax,
       floor: () => postgres.kept.note?.slot ?? (0 as Slot),
       cannotKeep: () => this.keeper.cannotKeep,
+      isDurablyBehind: () => {
+        const { pointer, durablePointer } = this.options.executed();
+        return pointer - durablePointer > farSlots;
+      },
     });
     return this.held;
   }
 
   /** `atLeast`: what was executed up to there is of no use. */
   async beginning(reason: InexactReason | 'logPurged', atLeast: Slot): Promise<Beginning> {
-    if (reason !== 'differs' && atLeast > 0) return { code: 'another' };
+    const { note: whole } = this.options.postgres.kept;
+    if (reason !== 'differs' && atLeast > 0)
+      return whole !== null && whole.slot >= atLeast
+        ? { code: 'copy', slot: whole.slot }
+        : { code: 'another' };
     const { config, postgres, protocol } = this.options;
     // What it was copied of may have differed already.
     const mayDiffer = reason === 'differs';

@@ -119,7 +119,6 @@ export class StatementDatabaseHealth implements StatementDatabase {
           if (copy !== null) await postgres.kept.settled();
           this.trouble = null;
           this.doubtedBecause = null;
-          this.divergence = null;
           this.failures.answered();
           this.options.files.restart();
           onUp(outcome.pointer, copy !== null);

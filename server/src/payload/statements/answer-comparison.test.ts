@@ -66,6 +66,19 @@ describe('answers that are compared', () => {
     expect(tell('r2', 3, 'b')).toMatchObject({ code: 'doubt', slot: 3 });
   });
 
+  it("are nobody's measure behind a slot at which all differ", () => {
+    const { tell } = comparison();
+    for (const [replica, digest] of [
+      ['r1', 'a'],
+      ['r2', 'b'],
+      ['r3', 'c'],
+    ] as const)
+      tell(replica, 1, digest);
+    tell('r1', 2, 'a');
+    tell('r2', 2, 'b');
+    expect(tell('r3', 2, 'b')).toMatchObject({ code: 'doubt', slot: 1, isFinal: true });
+  });
+
   it('do not count of who is no voter, and say nothing of who has not answered', () => {
     const { tell } = comparison();
     tell('r2', 1, 'a');

@@ -57,7 +57,11 @@ export class AnswerComparison {
       else this.doubts.delete(slot);
       if (found.code === 'wrong' && verdict.code === 'right') verdict = found;
     }
-    if (verdict.code === 'wrong') return verdict;
+    // Behind a slot at which all differ whoever differs is nobody's measure.
+    const final = Math.min(
+      ...[...this.doubts.values()].map((doubt) => (doubt.isFinal ? doubt.slot : Number.POSITIVE_INFINITY)),
+    );
+    if (verdict.code === 'wrong' && verdict.slot < final) return verdict;
     const [first] = this.doubts.values();
     return first ?? right;
   }

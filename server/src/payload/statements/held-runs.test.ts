@@ -66,6 +66,28 @@ async function begun(life: HeldRuns): Promise<HeldRuns> {
 }
 
 describe('a request that lasts too long', () => {
+  it.each([
+    ['before they hear of it', true],
+    ['when they have heard of it', false],
+  ])(
+    'fails, too, where others stand still ahead of it, %s, and wait for a copy of who runs it',
+    async (_when, isBefore) => {
+      const { start, pass, kinds } = setUp();
+      const [one, ...others] = await Promise.all(['r1', 'r2', 'r3'].map((id) => begun(start(id))));
+      const stand = (): void => {
+        for (const life of others) life.standsAheadOf(4 as Slot);
+      };
+      if (isBefore) stand();
+      const end = one!.within(run, never).catch((error: unknown) => error);
+      await pass(61_000);
+      if (!isBefore) stand();
+      await pass(1_000);
+      expect(kinds()).toEqual(['r1', 'r2', 'r3'].map((id) => `hold 5.0.0 ${id}`));
+      expect(await end).toBeInstanceOf(RunHeldError);
+      expect(await one!.ahead(run, nobody)).toBe('fails');
+    },
+  );
+
   it('fails at all replicas when each has given it up, and is run by none of them again', async () => {
     const { start, pass, kinds } = setUp();
     const lives = await Promise.all(['r1', 'r2', 'r3'].map((id) => begun(start(id))));

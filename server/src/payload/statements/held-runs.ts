@@ -101,6 +101,7 @@ export class RunHeldError extends Error {
 export class HeldRuns {
   private readonly options: HeldRunsOptions;
   private record: RunRecord;
+  private standing: Slot | null = null;
   private running: Running | null = null;
   /** The run that could not be executed last, and how often in a row. */
   private failed: { readonly run: Run; readonly times: number } | null = null;
@@ -234,8 +235,24 @@ export class HeldRuns {
     if (operation.replica !== this.options.self) this.release(operation);
   }
 
+  /** This replica comes to nothing behind the slot before it has another's copy, whose run may wait for this one's word: it gives up what it hears of at once. Null: it goes on. */
+  standsAheadOf(slot: Slot | null): void {
+    this.standing = slot;
+    if (slot !== null) for (const operation of this.seen.values()) this.giveUpAhead(operation);
+  }
+
   stop(): void {
     this.stopLooking();
+  }
+
+  private giveUpAhead({ run, session, seq }: HoldOperation): void {
+    if (this.standing === null || run.slot <= this.standing) return;
+    const { slot, turn, round } = run;
+    const isHeld = this.record.held.some((one) => textOfRun(one.run) === textOfRun(run));
+    if (isHeld || this.isPerhapsFinished(run)) return;
+    this.promise({ slot, turn, session, seq }, round).catch((error: unknown) => {
+      this.options.logger.warn({ err: error, run }, 'a request could not be given up here');
+    });
   }
 
   private heard(operation: HoldOperation): void {
@@ -246,7 +263,10 @@ export class HeldRuns {
     if (isAtOrBehind(this.finished, run)) this.release(operation);
     else if (isRunning && isOf(operation, running.run))
       this.hold(running, options.timers.nowMs() - running.sinceMs);
-    else if (this.seen.size < seenMax) this.seen.set(textOfRun(run), operation);
+    else {
+      if (this.seen.size < seenMax) this.seen.set(textOfRun(run), operation);
+      this.giveUpAhead(operation);
+    }
   }
 
   /** This replica does not give up what it has finished. */

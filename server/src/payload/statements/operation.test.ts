@@ -55,6 +55,7 @@ const samples: readonly Operation[] = [
   { kind: 'closeAll', name: 'c1'.repeat(16), prefix: 'abcd' },
   { kind: 'hold', run: { slot: 2 ** 40, turn: 300, round: 2 }, session, seq: 7, replica: 'r3' },
   { kind: 'goOn', run: { slot: 9, turn: 0, round: 0 } },
+  { kind: 'cancelOpen', session: null, pause: 'ab'.repeat(16) },
   { kind: 'adopt', name: 'ef'.repeat(16), replica: 'r2' },
 ];
 

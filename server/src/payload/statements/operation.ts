@@ -6,7 +6,7 @@
  *   open        kind 1, session, u64 clock, text user, text database, u16 count, then count times text name, text value
  *   request     kind 2, session, u48 seq, u64 clock, 16 bytes seed, u8 what (plus 4, 8, 12, 16: level asked for; plus 128: answers are not compared), the client's messages to the end
  *   close       kind 3, session
- *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one), session if of one
+ *   cancelOpen  kind 4, u8 (0: of all sessions, 1: of one, 2: of all at a pause), session if of one, name of the pause if at one
  *   pause       kind 5, name
  *   call        kind 6, as a request, with u8 needs (plus 128: its answer is kept), 16 bytes name, 16 bytes digest ahead of the messages
  *   closeIf     kind 7, session, u48 seq
@@ -96,6 +96,8 @@ export interface CloseAllOperation {
 export interface CancelOpenOperation {
   readonly kind: 'cancelOpen';
   readonly session: SessionId | null;
+  /** Only while that pause is under way, and only transactions that are open then: what waits for its end is left alone. */
+  readonly pause?: string;
 }
 
 /** What would begin a transaction behind this is held back until none is open: a moment of rest, for whoever needs one. `name`: 32 hexadecimal digits. Without effect while another pause is under way. */
@@ -149,6 +151,8 @@ export function keyOf(operation: Operation): string {
     operation.kind === 'adopt'
   )
     return `${operation.kind} ${operation.name}`;
+  if (operation.kind === 'cancelOpen' && operation.pause !== undefined)
+    return `cancelOpen ${operation.pause}`;
   if (operation.kind === 'hold') return `hold ${textOfRun(operation.run)} ${operation.replica}`;
   if (operation.kind === 'goOn') return `goOn ${textOfRun(operation.run)}`;
   return `${operation.kind} ${operation.session}`;
@@ -213,10 +217,10 @@ export function encodeOperation(operation: Operation): Uint8Array {
       return Buffer.concat([head, sessionOf(session), ...(ifSeq === undefined ? [] : [number(ifSeq, 6)])]);
     }
     case 'cancelOpen': {
-      const { session } = operation;
-      return session === null
-        ? Buffer.concat([head, number(0, 1)])
-        : Buffer.concat([head, number(1, 1), sessionOf(session)]);
+      const { session, pause } = operation;
+      if (session !== null) return Buffer.concat([head, number(1, 1), sessionOf(session)]);
+      if (pause !== undefined) return Buffer.concat([head, number(2, 1), sessionOf(pause)]);
+      return Buffer.concat([head, number(0, 1)]);
     }
     case 'closeAll':
       return Buffer.concat([head, sessionOf(operation.name), text(operation.prefix)]);
@@ -317,7 +321,8 @@ function decodeKind(kind: number, reader: FieldReader): Operation {
       return { kind: 'close', session: reader.session(), ifSeq: reader.number(6) };
     case kinds.cancelOpen: {
       const one = reader.number(1);
-      if (one > 1) throw new OperationError(`a cancelOpen of ${one} sessions`);
+      if (one > 2) throw new OperationError(`a cancelOpen of ${one} sessions`);
+      if (one === 2) return { kind: 'cancelOpen', session: null, pause: reader.session() };
       return { kind: 'cancelOpen', session: one === 1 ? reader.session() : null };
     }
     case kinds.pause:

@@ -243,9 +243,11 @@ export class SerialExecutor implements StatementExecutor {
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       case 'cancelOpen': {
-        const { session } = operation;
-        for (const one of this.sessions.all())
-          if (session === null || one.id === session) await this.cancel(one);
+        const { session, pause: during } = operation;
+        const isMoot = during !== undefined && during !== this.waiting.held.pausing;
+        for (const one of isMoot ? [] : this.sessions.all())
+          if (during === undefined ? session === null || one.id === session : one.status !== 'I')
+            await this.cancel(one);
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       }

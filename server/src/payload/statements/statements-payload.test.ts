@@ -46,6 +46,7 @@ function setUp() {
       holds: (name) => Promise.resolve(claims.has(name)),
       adopted: (slot) => told.push(`adopted ${slot}`),
       standing: (slot, reason) => told.push(`standing ${slot} ${reason}`),
+      passedOver: () => told.push('passed over'),
     },
   });
   return {
@@ -138,6 +139,7 @@ describe('statements as payload', () => {
     choose([command(adopt('c'), 5)]);
     await turn();
     expect(told).toContain('adopted 5');
+    expect(told).toContain('passed over');
     expect(executor.pointer).toBe(5);
     choose([command(adopt('d'), 6)]);
     await turn();

@@ -31,6 +31,8 @@ export interface ClaimedDatabase {
   adopted(slot: Slot): void;
   /** It stands still ahead of the slot. `adopted`: another one goes on; `sessions`: the slot is of a session that this one lacks. */
   standing(slot: Slot, reason: 'adopted' | 'sessions'): void;
+  /** Behind that slot there is an adoption which counts instead. */
+  passedOver(): void;
 }
 
 export interface StatementsPayloadOptions {
@@ -165,7 +167,10 @@ export class StatementsPayload implements Payload {
       const next = (seen + 1) as Slot;
       const end = host.commitPoint();
       const entries = end < next ? [] : await log.read(next, end, readBytesMax);
-      if (entries.some((entry) => entry.kind === 'command' && isAdoption(entry.payload))) return;
+      if (entries.some((entry) => entry.kind === 'command' && isAdoption(entry.payload))) {
+        claimed.passedOver();
+        return;
+      }
       if (entries.length === 0) {
         claimed.standing(slot, reason);
         await this.more(next);

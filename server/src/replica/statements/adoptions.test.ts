@@ -38,6 +38,8 @@ function group() {
         claimed: () => Promise.resolve(at.claim),
       },
       submit: (operation) => submitted.push(operation),
+      withdraw: ({ name }) => story.push(`withdraws ${name.slice(-1)}`),
+      onGoesOn: () => story.push('goes on'),
       onStanding: (where) => story.push(`stands ${where}`),
       onCopyThere: (where, reason) => story.push(`copy ${where} ${reason}`),
       onAdopted: (where) => story.push(`adopted ${where}`),
@@ -68,7 +70,7 @@ describe('a database that is to go on where all differ', () => {
     expect(await r1.adoptions.holds(submitted[0]!.name)).toBe(true);
     expect(await r2.adoptions.holds(submitted[0]!.name)).toBe(false);
     r1.adoptions.adopted(slot(9));
-    expect(r1.story).toEqual(['adopted 9']);
+    expect(r1.story).toEqual(['withdraws 1', 'adopted 9']);
     // The others have not come so far yet.
     const { length } = submitted;
     r1.at.pointer = slot(9);
@@ -98,9 +100,44 @@ describe('a database that is to go on where all differ', () => {
     await timers.pass(60_000);
     expect(submitted).toEqual([]);
   });
+
+  it('is claimed by nobody any more once an adoption is chosen, however late it is executed', async () => {
+    const { timers, submitted, r1, r2 } = group();
+    r1.at.pointer = slot(6);
+    r2.at.pointer = slot(7);
+    r1.adoptions.differ(slot(7), 'r1' as ReplicaId);
+    r2.adoptions.differ(slot(7), 'r1' as ReplicaId);
+    for (const { adoptions } of [r1, r2]) adoptions.chosen(slot(9));
+    r1.at.pointer = slot(8);
+    await timers.pass(60_000);
+    expect(submitted).toEqual([]);
+  });
+
+  it('is given once, however often it is said that all differ', async () => {
+    const { timers, submitted, r1 } = group();
+    r1.at.pointer = slot(7);
+    for (let told = 0; told < 50; told += 1) r1.adoptions.differ(slot(7), 'r1' as ReplicaId);
+    await timers.pass(10);
+    expect(submitted).toHaveLength(1);
+  });
 });
 
 describe('a replica that stands ahead of an adoption', () => {
+  it('claims once for as long as it stands, and asks nobody any more when it goes on', async () => {
+    const { timers, submitted, r1, r2 } = group();
+    r2.at.pointer = slot(8);
+    r2.adoptions.standing(slot(9), 'adopted');
+    await timers.pass(60_000);
+    expect(distinct(submitted)).toEqual(['r2 1']);
+    r2.adoptions.chosen(slot(12));
+    r2.adoptions.passedOver();
+    expect(r2.story).toEqual(['stands 9', 'withdraws 1', 'goes on']);
+    r1.at.pointer = slot(20);
+    await timers.pass(60_000);
+    expect(r2.story).not.toContain('copy 9 adopted');
+    expect(await r2.adoptions.holds(submitted[0]!.name)).toBe(true);
+  });
+
   it('takes a copy once somebody is behind it, and claims nothing meanwhile', async () => {
     const { timers, submitted, r1, r2 } = group();
     r2.at.pointer = slot(8);

@@ -27,10 +27,14 @@ export interface AdoptionsOptions {
   };
   /** The same one again and again, until it is executed. */
   readonly submit: (operation: AdoptOperation) => void;
+  /** It is not to be given any more. */
+  readonly withdraw: (operation: AdoptOperation) => void;
   readonly onStanding: (slot: Slot) => void;
   /** Somebody is behind the slot that this replica stands ahead of. */
   readonly onCopyThere: (slot: Slot, reason: StandingReason) => void;
   readonly onAdopted: (slot: Slot) => void;
+  /** It stands still no more. */
+  readonly onGoesOn: () => void;
   readonly logger: Logger;
 }
 
@@ -71,8 +75,11 @@ export class Adoptions implements ClaimedDatabase {
   differ(slot: Slot, claimant: ReplicaId): void {
     const { self, timers } = this.options;
     if (slot <= this.settledTo) return;
-    if (claimant === self) this.claim(slot);
-    else if (this.asked === null) this.asked = { slot, claimant, sinceMs: timers.nowMs() };
+    if (claimant === self) {
+      if (this.own !== null) return;
+      this.claim(slot);
+    } else if (this.asked === null) this.asked = { slot, claimant, sinceMs: timers.nowMs() };
+    else return;
     this.look();
   }
 
@@ -82,11 +89,32 @@ export class Adoptions implements ClaimedDatabase {
     if (this.own?.name === null) this.own = null;
   }
 
+  /** An adoption is chosen: what was answered ahead of it is settled, or will be by those that stand ahead of it. */
+  chosen(slot: Slot): void {
+    this.settledTo = slot;
+    this.asked = null;
+    this.drop();
+  }
+
   /** Another database is here. */
   replaced(): void {
-    this.own = null;
     this.asked = null;
+    this.drop();
+    this.goesOn();
+  }
+
+  private goesOn(): void {
+    if (this.ahead === null) return;
     this.ahead = null;
+    this.options.onGoesOn();
+  }
+
+  /** What was claimed is not to be adopted any more, if it is not in the log yet. */
+  private drop(): void {
+    const { own } = this;
+    this.own = null;
+    if (own !== null && own.name !== null)
+      this.options.withdraw({ kind: 'adopt', name: own.name, replica: this.options.self });
   }
 
   /** Whether it is worth while to go on asking for a copy. */
@@ -110,11 +138,15 @@ export class Adoptions implements ClaimedDatabase {
   standing(slot: Slot, reason: StandingReason): void {
     this.options.onStanding(slot);
     if (this.ahead?.slot === slot) return;
-    this.own = null;
     this.asked = null;
+    this.drop();
     this.heardAtMs = Number.NEGATIVE_INFINITY;
     this.ahead = { slot, reason, sinceMs: this.options.timers.nowMs() };
     this.look();
+  }
+
+  passedOver(): void {
+    this.goesOn();
   }
 
   // ----------------------------------------------------------------------------------------------- what others say
@@ -130,6 +162,7 @@ export class Adoptions implements ClaimedDatabase {
       this.heardAtMs = timers.nowMs();
       onCopyThere(slot, this.ahead.reason);
     } else if (word === words.claim && this.ahead === null) {
+      if (this.own !== null) return;
       this.claim(slot);
       this.look();
     }
@@ -143,7 +176,7 @@ export class Adoptions implements ClaimedDatabase {
       for (const peer of this.others()) this.say(peer, words.whoIsBehind, ahead.slot);
       if (this.isTired(ahead) && !this.isSomebodyBehind) {
         this.ahead = { ...ahead, sinceMs: this.options.timers.nowMs() };
-        this.own = { slot: (ahead.slot - 1) as Slot, name: null };
+        this.own ??= { slot: (ahead.slot - 1) as Slot, name: null };
       }
     }
     if (asked !== null) {

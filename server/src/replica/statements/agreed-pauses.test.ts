@@ -9,7 +9,7 @@ const resume: Operation = { kind: 'resume', name };
 function setUp() {
   const submitted: Operation[] = [];
   const timers = new SimulatedTime();
-  const at = { isOfUse: true, open: 40, isPressed: false };
+  const at = { isOfUse: true, open: 40, isPressed: false, isAwaited: true };
   const pauses = new AgreedPauses({
     timers,
     randomName: () => 'ab'.repeat(16),
@@ -17,6 +17,7 @@ function setUp() {
     isOfUse: () => at.isOfUse,
     open: () => at.open,
     isPressed: () => at.isPressed,
+    isAwaited: () => at.isAwaited,
     bound: () => ['ef'.repeat(16)],
   });
   return { pauses, submitted, timers, at };
@@ -72,12 +73,21 @@ describe('pauses that are agreed on', () => {
     expect(submitted).toEqual([]);
     await timers.pass(400);
     const ends: Operation[] = [
-      { kind: 'cancelOpen', session: null },
+      { kind: 'cancelOpen', session: null, pause: name },
       { kind: 'close', session: 'ef'.repeat(16) },
     ];
     expect(submitted).toEqual(ends);
     await timers.pass(idleMsMax);
     expect(submitted).toEqual([...ends, resume]);
+  });
+
+  it('end nothing where nobody here waits for the moment', async () => {
+    const { pauses, submitted, timers, at } = setUp();
+    at.isPressed = true;
+    at.isAwaited = false;
+    pauses.begun(name);
+    await timers.pass(idleMsMax + 200);
+    expect(submitted).toEqual([resume]);
   });
 
   it('are left alone where the moment has come', async () => {

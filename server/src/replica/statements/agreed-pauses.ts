@@ -18,6 +18,8 @@ export interface PausesOptions {
   readonly open: () => number;
   /** The moment must come: open transactions, and sessions that hold what outlives them, are ended for it. */
   readonly isPressed: () => boolean;
+  /** Somebody here waits for the moment. */
+  readonly isAwaited: () => boolean;
   /** Those sessions. */
   readonly bound: () => readonly SessionId[];
 }
@@ -75,16 +77,16 @@ export class AgreedPauses {
   private look(): void {
     const { pause } = this;
     if (pause === null) return;
-    const { timers, open, submit, isPressed } = this.options;
+    const { timers, open, submit, isPressed, isAwaited } = this.options;
     const nowMs = timers.nowMs();
     if (open() < pause.open) pause.endedMs = nowMs;
     pause.open = open();
     if (nowMs - pause.endedMs < idleMsMax && nowMs - pause.sinceMs < holdMsMax) return;
-    if (isPressed() && !pause.isForced) {
+    if (isPressed() && isAwaited() && !pause.isForced) {
       pause.isForced = true;
       pause.sinceMs = nowMs;
       pause.endedMs = nowMs;
-      this.force();
+      this.force(pause.name);
       return;
     }
     if (nowMs < pause.askAtMs) return;
@@ -93,9 +95,9 @@ export class AgreedPauses {
     submit({ kind: 'resume', name: pause.name });
   }
 
-  private force(): void {
+  private force(pause: string): void {
     const { submit, bound } = this.options;
-    submit({ kind: 'cancelOpen', session: null });
+    submit({ kind: 'cancelOpen', session: null, pause });
     for (const session of bound()) submit({ kind: 'close', session });
   }
 }

@@ -77,6 +77,26 @@ it('one that is away is waited for, and not without end', () => {
   expect(database.divergence).toBeNull();
 });
 
+it('a doubt of the database of before says nothing of the one that took its place', () => {
+  const { one, did, database, waitLong } = fence();
+  one.judged({ code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false, claimant: 'r2' });
+  one.standing(9);
+  one.open();
+  expect(database.divergence).toBeNull();
+  waitLong(60_000);
+  expect(did).toEqual(['ended']);
+  expect(database.divergence).toBeNull();
+});
+
+it('of words that come one after the other the last one tells whose database goes on', () => {
+  const { one, did, waitLong } = fence();
+  const doubt = { code: 'doubt', slot: 7, differing: ['r1', 'r2'], isFinal: false } as const;
+  one.judged({ ...doubt, claimant: 'r2' });
+  one.judged({ ...doubt, claimant: 'r3' });
+  waitLong(60_000);
+  expect(did).toContain('differ 7 r3');
+});
+
 it('who stands ahead of an adoption serves nobody until another database is here, whatever others tell', () => {
   const { one, did, database } = fence();
   one.standing(9);

@@ -35,10 +35,12 @@ export class AnswerFence {
   /** The database is being replaced. */
   isClosed = false;
   private readonly options: AnswerFenceOptions;
-  private doubted: Doubt | null = null;
+  /** The newest, of a doubt that may end by itself. */
+  private doubted: { verdict: Doubt } | null = null;
   /** The newest slot that this replica has claimed its database for. */
   private claimedAt = 0;
-  private isStanding = false;
+  /** It goes on from another's copy only. */
+  isStanding = false;
 
   constructor(options: AnswerFenceOptions) {
     this.options = options;
@@ -59,11 +61,13 @@ export class AnswerFence {
         return;
       case 'doubt':
         if (verdict.isFinal) this.differ(verdict);
-        else if (this.doubted === null) {
-          this.doubted = verdict;
+        else if (this.doubted !== null) this.doubted.verdict = verdict;
+        else {
+          const doubted = { verdict };
+          this.doubted = doubted;
           const later = (ms: number, act: (doubt: Doubt) => void): void => {
             this.options.timers.after(ms, () => {
-              if (this.doubted === verdict && !this.isClosed) act(verdict);
+              if (this.doubted === doubted) act(doubted.verdict);
             });
           };
           later(graceMs, (doubt) => this.doubt(doubt));
@@ -79,6 +83,8 @@ export class AnswerFence {
   open(): void {
     this.isClosed = false;
     this.isStanding = false;
+    this.doubted = null;
+    this.options.database.divergence = null;
   }
 
   /** No majority will agree. */
@@ -113,6 +119,7 @@ export class AnswerFence {
   /** This replica's database stands still ahead of the slot. */
   standing(slot: number): void {
     this.isStanding = true;
+    this.doubted = null;
     this.fence(
       `This database cannot go on behind slot ${slot} as the others do: a copy of another replica's is awaited.`,
       { slot },
@@ -121,6 +128,7 @@ export class AnswerFence {
 
   /** The group goes on from this replica's database. */
   adopted(): void {
+    if (this.isClosed) return;
     this.doubted = null;
     this.isStanding = false;
     this.options.database.divergence = null;
@@ -129,6 +137,7 @@ export class AnswerFence {
   private async replace(slot: number, equal: readonly string[]): Promise<void> {
     const { database, logger, endSessions, condemn, replace, onFatal } = this.options;
     this.isClosed = true;
+    this.doubted = null;
     const reason = `What this replica answered to slot ${slot} differs from what ${equal.join(' and ')} did: its database is replaced.`;
     database.divergence = reason;
     logger.error({ slot, equal }, reason);

@@ -17,10 +17,11 @@ const paces: Paces = {
   furtherAgainMs: 1_000,
 };
 
-function copyOf(told: string[]): BegunCopy {
+function copyOf(told: string[], restFails = false): BegunCopy {
   let slot = 0 as Slot;
   return {
     atRest: (reached) => {
+      if (restFails) return Promise.reject(new Error('no connection'));
       slot = reached;
       told.push(`at ${reached}`);
       return Promise.resolve();
@@ -30,7 +31,7 @@ function copyOf(told: string[]): BegunCopy {
   };
 }
 
-function setUp({ fails = false, costMs = 0 } = {}) {
+function setUp({ fails = false, costMs = 0, restFails = false } = {}) {
   const told: string[] = [];
   const timers = new SimulatedTime();
   const at = { settledTo: 1_000, canGoFurther: false, hasCopy: true, resumed: 0, isLogFilling: false };
@@ -53,7 +54,7 @@ function setUp({ fails = false, costMs = 0 } = {}) {
         signal.addEventListener('abort', () => told.push('unwanted'));
         if (fails) throw new Error('no room');
         await new Promise<void>((resolve) => timers.after(costMs, resolve));
-        return copyOf(told);
+        return copyOf(told, restFails);
       },
     },
     timers,
@@ -122,6 +123,15 @@ describe('who keeps a copy', () => {
     await pass(100);
     expect(keeper.isPressed).toBe(false);
     keeper.stop();
+    // It is not what is open that the attempt lacked.
+    const odd = setUp({ restFails: true });
+    odd.at.isLogFilling = true;
+    odd.keeper.executed(2_000);
+    await odd.pass(1_000);
+    await odd.keeper.reached(7 as Slot);
+    await odd.pass(100);
+    expect([odd.keeper.isPressed, odd.keeper.cannotKeep]).toEqual([false, true]);
+    odd.keeper.stop();
     const full = setUp({ fails: true });
     full.at.isLogFilling = true;
     full.keeper.executed(2_000);

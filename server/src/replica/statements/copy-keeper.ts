@@ -38,7 +38,7 @@ export interface Paces {
   /** So long a moment of rest may come by itself, for one and for going further. */
   readonly restAskedMs: number;
   readonly furtherAskedMs: number;
-  /** So long it is waited for at all; where the log fills up, twice as long as one may come by itself. */
+  /** So long it is waited for at all. */
   readonly restMsMax: number;
   /** After one that came to nothing, and after going further did. */
   readonly againMs: number;
@@ -58,6 +58,11 @@ export const usualPaces: Paces = {
 };
 const lookMs = 1_000;
 const settleLookMs = 50;
+/** Whoever waits for a copy asks more often. */
+const wantedMs = 30_000;
+
+/** What an attempt lacked: a moment of rest, the certainty that its slot stays in every log, or something else. */
+type Lack = 'rest' | 'settled' | 'other';
 
 export class CopyKeeper implements Resting {
   private readonly options: KeeperOptions;
@@ -70,12 +75,13 @@ export class CopyKeeper implements Resting {
   private making: Promise<void> | null = null;
   private unwanted = new AbortController();
   /** Resolves `rested` with the slot. */
-  private awaited: { readonly copy: BegunCopy; readonly done: (slot: Slot | null) => void } | null = null;
+  private awaited: { readonly copy: BegunCopy; readonly done: (slot: Slot | Error | null) => void } | null =
+    null;
   private isStopped = false;
-  /** Somebody else waits for one. */
-  private isWanted = false;
+  /** When somebody else has asked for one last. */
+  private wantedAtMs = Number.NEGATIVE_INFINITY;
   /** Why the last attempt came to nothing. */
-  private lacked: 'rest' | 'other' | null = null;
+  private lacked: Lack | null = null;
   /** Of the database that is in use. */
   private isUp = false;
 
@@ -128,7 +134,9 @@ export class CopyKeeper implements Resting {
 
   /** A moment of rest must come, whatever has to be ended for it: none came by itself, and without a copy the log fills up, or another replica has no database. */
   get isPressed(): boolean {
-    return this.lacked === 'rest' && (this.isWanted || this.options.isLogFilling());
+    const { timers, isLogFilling } = this.options;
+    const isWanted = timers.nowMs() - this.wantedAtMs < wantedMs;
+    return this.lacked === 'rest' && (isWanted || isLogFilling());
   }
 
   /** For another reason than that no moment of rest came. */
@@ -148,13 +156,13 @@ export class CopyKeeper implements Resting {
       awaited.done(slot);
     } catch (error) {
       this.options.logger.warn({ err: error }, 'where the copy that is kept stands could not be told');
-      awaited.done(null);
+      awaited.done(error instanceof Error ? error : new Error(String(error)));
     }
   }
 
   /** Soon, and whatever the pace: somebody wants one. */
   hurry(): void {
-    this.isWanted = true;
+    this.wantedAtMs = this.options.timers.nowMs();
     this.busyMs = Number.POSITIVE_INFINITY;
     this.look();
   }
@@ -183,17 +191,18 @@ export class CopyKeeper implements Resting {
     const beganAtMs = timers.nowMs();
     const busyBefore = this.busyMs;
     let copy: BegunCopy | null = null;
-    let failure: 'rest' | 'other' = 'other';
+    let failure: Lack = 'other';
     try {
       copy = kind === 'further' ? await maker.further() : await maker.begin(signal);
       // A whole one is next, at its own pace.
       if (copy === null) return;
       let workMs = timers.nowMs() - beganAtMs;
       const slot = await this.rested(copy, kind);
-      if (slot === null || !(await this.settled(slot))) {
-        failure = 'rest';
-        throw new Error('no moment without open transactions');
-      }
+      if (slot instanceof Error) throw slot;
+      failure = slot === null ? 'rest' : 'settled';
+      if (slot === null) throw new Error('no moment without open transactions');
+      if (!(await this.settled(slot))) throw new Error(`slot ${slot} may be taken back yet`);
+      failure = 'other';
       const restedAtMs = timers.nowMs();
       const made = await copy.complete();
       workMs += timers.nowMs() - restedAtMs;
@@ -203,7 +212,7 @@ export class CopyKeeper implements Resting {
       if (kind === 'whole') logger.info(told, 'a copy of its own database is kept');
       else logger.debug(told, 'the copy of its own database went further');
       this.lacked = null;
-      this.isWanted = false;
+      this.wantedAtMs = Number.NEGATIVE_INFINITY;
       onKept(slot);
     } catch (error) {
       if (!signal.aborted) this.lacked = failure;
@@ -215,19 +224,19 @@ export class CopyKeeper implements Resting {
     }
   }
 
-  private rested(copy: BegunCopy, kind: 'whole' | 'further'): Promise<Slot | null> {
-    const { timers, wake, askForRest, isLogFilling } = this.options;
+  private rested(copy: BegunCopy, kind: 'whole' | 'further'): Promise<Slot | Error | null> {
+    const { timers, wake, askForRest } = this.options;
     const { restAskedMs, furtherAskedMs, restMsMax } = this.paces;
     const askedMs = kind === 'further' ? furtherAskedMs : restAskedMs;
     if (!this.isUp || this.isStopped) return Promise.resolve(null);
     return new Promise((resolve) => {
-      const done = (slot: Slot | null): void => {
+      const done = (slot: Slot | Error | null): void => {
         stop();
         stopAsking();
         this.awaited = null;
         resolve(slot);
       };
-      const stop = timers.after(isLogFilling() ? 2 * askedMs : restMsMax, () => done(null));
+      const stop = timers.after(restMsMax, () => done(null));
       const stopAsking = timers.every(askedMs, askForRest);
       this.awaited = { copy, done };
       wake();

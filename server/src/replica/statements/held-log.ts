@@ -9,6 +9,8 @@ import type { LogStore } from '../../ports/log-store.ts';
 export interface HeldLog extends LogStore {
   /** A newer copy is there. */
   release(): Promise<void>;
+  /** It is half full, and a newer copy would let something go. */
+  readonly isFilling: boolean;
 }
 
 const heldUpTo = 0.5;
@@ -17,15 +19,20 @@ export interface HeldLogOptions {
   readonly bytesMax: number;
   /** The slot of the copy; 0: there is none yet. */
   readonly floor: () => Slot;
+  /** What may go is bound by what is open here, or held by sessions. */
+  readonly isDurablyBehind: () => boolean;
   /** No copy can be made. */
   readonly cannotKeep: () => boolean;
 }
 
-export function isHalfFull(store: Pick<LogStore, 'stats'>, bytesMax: number): boolean {
+function isHalfFull(store: Pick<LogStore, 'stats'>, bytesMax: number): boolean {
   return store.stats().bytes >= heldUpTo * bytesMax;
 }
 
-export function heldLog(store: LogStore, { bytesMax, floor, cannotKeep }: HeldLogOptions): HeldLog {
+export function heldLog(
+  store: LogStore,
+  { bytesMax, floor, cannotKeep, isDurablyBehind }: HeldLogOptions,
+): HeldLog {
   let wanted = 0 as Slot;
   const go = (): Promise<void> => {
     const isHeld = !cannotKeep() || !isHalfFull(store, bytesMax);
@@ -42,6 +49,9 @@ export function heldLog(store: LogStore, { bytesMax, floor, cannotKeep }: HeldLo
       return go();
     },
     release: () => go(),
+    get isFilling() {
+      return isHalfFull(store, bytesMax) && (wanted > floor() || isDurablyBehind());
+    },
     stats: () => store.stats(),
     close: () => store.close(),
   };

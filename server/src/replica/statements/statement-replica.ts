@@ -11,7 +11,7 @@ import type { SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { OperationResult } from '../../payload/statements/executor.ts';
 import type { HeldRuns } from '../../payload/statements/held-runs.ts';
-import { decodeOperation, keyOf } from '../../payload/statements/operation.ts';
+import { decodeOperation, isAdoption, keyOf } from '../../payload/statements/operation.ts';
 import type { Payload } from '../../payload/payload.ts';
 import type { ControlMessage } from '../../ports/control.ts';
 import type { Timers } from '../../ports/clock.ts';
@@ -51,7 +51,7 @@ export interface StatementReplicaParts {
   readonly heldRuns: Pick<HeldRuns, 'chosen'>;
   readonly database: StatementDatabase;
   readonly digests: Pick<DigestExchange, 'take' | 'stop'>;
-  readonly adoptions: Pick<Adoptions, 'take' | 'stop'>;
+  readonly adoptions: Pick<Adoptions, 'chosen' | 'take' | 'stop'>;
   readonly tracker: RecoveryTracker;
   readonly events: ReplicaEvents;
   /** What entries hold, for people. */
@@ -113,8 +113,10 @@ export class StatementReplica implements ProtocolListener {
   // --------------------------------------------------------------------------------------- what the protocol says
 
   chosen(entries: readonly SlotEntry[]): void {
-    const { payload, submissions, heldRuns, events, shown } = this.parts;
+    const { payload, submissions, heldRuns, adoptions, events, shown } = this.parts;
     heldRuns.chosen(entries);
+    for (const { slot, entry } of entries)
+      if (entry.kind === 'command' && isAdoption(entry.payload)) adoptions.chosen(slot);
     if (events.isWatched) for (const entry of entries) events.operation(shown.eventOf(entry));
     if (!submissions.isEmpty)
       for (const { slot, entry } of entries)
