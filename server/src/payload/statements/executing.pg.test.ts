@@ -124,6 +124,13 @@ describe('what a session has', () => {
     expect(await feed.sql('delayed', asked)).toBe(`${usual} SELECT ${rows.length} I`);
   });
 
+  it('is refused where its log-in is longer than PostgreSQL takes, and nothing else happens', async () => {
+    const parameters = [['options', `-c a.b=${'x'.repeat(9_960)}`] as const];
+    const opened = await feed.result({ ...openOf('long'), parameters });
+    expect(opened?.answer.toString('latin1')).toContain('C53400');
+    expect(await feed.sql('b', 'SELECT 1')).toBe('(1) SELECT 1 I');
+  });
+
   it('is not a clock that ends statements, though a SET of it was prepared before', async () => {
     await feed.send('b', Buffer.concat([parse('s', 'SET statement_timeout = 5000'), sync]));
     await feed.send('b', Buffer.concat([bind({ portal: '', statement: 's' }), execute(''), sync]));

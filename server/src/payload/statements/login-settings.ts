@@ -35,6 +35,9 @@ export async function loginAsBefore(
 ): Promise<StatementLogin> {
   const now = await givenTo(login, database);
   if (JSON.stringify(now) === JSON.stringify(before)) return login;
+  // A startup packet has room for little: whatever is as it was is given by PostgreSQL itself.
+  const given = new Map(now);
+  const changed = before.filter(([name, value]) => given.get(name) !== value);
   const added = now.map(([name]) => name).filter((name) => !before.some(([one]) => one === name));
   const rows = await database.query(
     ownSql(
@@ -43,7 +46,7 @@ export async function loginAsBefore(
     [added],
   );
   const ofServer = new Map(rows.map((row) => [String(row['name']).toLowerCase(), String(row['value'])]));
-  const all = [...before, ...added.map((name) => [name, ofServer.get(name) ?? ''] as const)];
+  const all = [...changed, ...added.map((name) => [name, ofServer.get(name) ?? ''] as const)];
   const options = all.map(([name, value]) => `-c ${escaped(`${name}=${value}`)}`).join(' ');
   const own = login.parameters.find(([name]) => name === 'options')?.[1];
   const others = login.parameters.filter(([name]) => name !== 'options');

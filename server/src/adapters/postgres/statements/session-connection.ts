@@ -9,11 +9,19 @@ import type {
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.ts';
 import { terminate } from '../../../pgwire/frontend-messages.ts';
+import { errorResponse } from '../../../pgwire/backend-messages.ts';
 import { back } from '../../../pgwire/message-types.ts';
 
 /** What PostgreSQL can send at most. */
 const frameBytesMax = 0x4000_0000;
 const protocolVersion = 3 << 16;
+
+/** PostgreSQL closes the connection without a word where it is longer. */
+const packetBytesMax = 10_004;
+const tooLong = errorResponse('FATAL', {
+  sqlState: '53400',
+  message: 'the options of the log-in, and settings that were changed since, are too long',
+});
 
 /** `messageBytesMax`: of a longer message only so much is kept. */
 export async function openSession(
@@ -21,11 +29,13 @@ export async function openSession(
   login: StatementLogin,
   messageBytesMax: number,
 ): Promise<ConnectResult> {
+  const packet = startupPacket(login, majorVersion);
+  if (packet.length > packetBytesMax) return { code: 'refused', answer: tooLong };
   const session = new SessionConnection(path, messageBytesMax);
   let refusal: Buffer | null = null;
   const greeting: Buffer[] = [];
   try {
-    await session.exchange(startupPacket(login, majorVersion), (message) => {
+    await session.exchange(packet, (message) => {
       const type = message[0];
       if (type === back.errorResponse) refusal = message;
       else if (type === back.backendKeyData) session.processId = message.readInt32BE(headerBytes);
