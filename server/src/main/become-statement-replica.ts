@@ -388,7 +388,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   });
   const stopSweeping = timers.every(sweepMs, () => {
     sweep.look();
-    for (const session of database.lostSessions()) sessions.closeLeft(session as SessionId);
+    for (const session of database.lostSessions()) sessions.closeLeft(session);
     sharedSweep.look();
     shared.look();
   });

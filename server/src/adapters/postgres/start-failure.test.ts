@@ -49,6 +49,17 @@ it('damaged files are told from a full disk, from want of memory, and from setti
   );
 });
 
+it('a tablespace whose directory is not on this machine is no damage, at a standby that replays or at a start', () => {
+  const missing = 'directory "/srv/ts" does not exist';
+  const refused = {
+    code: 'launchRefused',
+    reason: `${missing}: make it on this machine, too, for the tablespace`,
+  };
+  const said = `${at} [9] 58P01 FATAL:  ${missing}`;
+  expect(verdict(said)).toEqual(refused);
+  expect(verdict(`${at} [9] 00000 LOG:  entering standby mode`, said)).toEqual(refused);
+});
+
 it('a standby that replays is ended by what the process that replays meets, and by nothing else', () => {
   const other = { code: 'launchFailed', reason: '' };
   const standby = `${at} [9] 00000 LOG:  entering standby mode`;

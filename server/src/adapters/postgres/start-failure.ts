@@ -69,6 +69,8 @@ const notOfFiles = /^(?:57P0|22023|42501)/;
 /** A setting is wrong, or names a library that cannot be loaded; its address is in use, or rights are missing. */
 const ofSettings = /^(?:F0000|22023|42501|42704|55006)$/;
 const ofLibraries = /^(?:58P01|38000|58030)$/;
+/** What CREATE TABLESPACE names is looked for when that is replayed; files of the database itself are named below its directory. */
+const noTablespace = /^directory "\/[^"]*" does not exist$/;
 const full = /^53/;
 const fileStates = /^(?:58P01|58030|42809)$/;
 /** Of a start it tells of another version's directory; of a session, that the file which names the version of its database is damaged: it is not the server's, which runs. */
@@ -101,6 +103,10 @@ export function observeStart(): StartObserver {
     if (level !== 'FATAL' && level !== 'PANIC') return;
     const ofFiles = fileStates.test(sqlState) && dataFile.test(message);
     const isNamed = !quotesNames.test(sqlState) && damaged.some((pattern) => pattern.test(message));
+    if (sqlState === '58P01' && noTablespace.test(message)) {
+      refused ??= `${message}: make it on this machine, too, for the tablespace`;
+      return;
+    }
     if (corrupted.test(sqlState) || ofFiles || isNamed) lost ??= message;
     else if (ofSettings.test(sqlState) || (ofLibraries.test(sqlState) && replaying === null))
       refused ??= message;

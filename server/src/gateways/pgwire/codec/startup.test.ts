@@ -83,6 +83,24 @@ describe('the first packet', () => {
     expect(read(odd).tunnelNonce).toBeNull();
   });
 
+  it.each([
+    'post_auth_delay\0' + '9',
+    'Ignore_System_Indexes\0on',
+    'options\0-c work_mem=1MB -c post_auth_delay=9',
+    'options\0--post-auth-delay=9',
+    'options\0-c post\\_auth_delay=9',
+    'options\0-W 9',
+    'options\0-fsW9',
+    'options\0-P',
+  ])('has no session sleep behind its log-in, or do without indexes of catalogs: %j', (asked) => {
+    const { parameters } = read(packet(3 << 16, `user\0a\0${asked}\0\0`));
+    expect(parameters.slice(-2)).toEqual([
+      ['post_auth_delay', '0'],
+      ['ignore_system_indexes', 'off'],
+    ]);
+    expect(parameters.filter(([name]) => name === 'post_auth_delay')).toHaveLength(1);
+  });
+
   it.each(['3', '4.', '4.short', `4.${'x'.repeat(23)}`, `5.${'x'.repeat(22)}`])(
     'is refused with the mark of a tunnel that is not understood: %s',
     (mark) => {

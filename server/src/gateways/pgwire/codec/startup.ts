@@ -81,9 +81,30 @@ function startupMessage(version: number, rest: Buffer): StartupMessage {
   return {
     kind: 'startup',
     version,
-    parameters: parameters.filter(([name]) => name !== tunnelledParameter),
+    parameters: awake(parameters.filter(([name]) => name !== tunnelledParameter)),
     tunnelNonce: tunnelNonceOf(parameters.findLast(([name]) => name === tunnelledParameter)?.[1] ?? null),
   };
+}
+
+/** What a session can have from its startup packet alone, and has it hold a place of the server's without need: a sleep behind its log-in, catalogs that are read without their indexes. */
+const heavy: readonly (readonly [string, string])[] = [
+  ['post_auth_delay', '0'],
+  ['ignore_system_indexes', 'off'],
+];
+
+/** As `post_auth_delay=5`, `post-auth-delay`, `-W 5`, `-fsW5`, `-P`: rather too much than too little, without the backslashes that `options` may have anywhere. */
+const heavyOptions = /post[-_]auth[-_]delay|ignore[-_]system[-_]indexes|(?:^|\s)-[A-Za-z]*[WP]/i;
+
+/** What stands last counts. */
+function awake(parameters: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
+  const isHeavy = parameters.some(
+    ([name, value]) =>
+      heavy.some(([one]) => one === name.toLowerCase()) ||
+      (name === 'options' && heavyOptions.test(value.replaceAll('\\', ''))),
+  );
+  if (!isHeavy) return parameters;
+  const others = parameters.filter(([name]) => heavy.every(([one]) => one !== name.toLowerCase()));
+  return [...others, ...heavy];
 }
 
 function tunnelNonceOf(mark: string | null): Buffer | null {
