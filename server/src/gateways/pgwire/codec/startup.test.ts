@@ -84,7 +84,7 @@ describe('the first packet', () => {
   });
 
   it.each([
-    'post_auth_delay\0' + '9',
+    'post_auth_delay\x009',
     'Ignore_System_Indexes\0on',
     'options\0-c work_mem=1MB -c post_auth_delay=9',
     'options\0--post-auth-delay=9',
