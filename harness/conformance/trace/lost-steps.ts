@@ -93,6 +93,16 @@ function flushAll(replica: ReplicaId, { buffer }: ReplicaState): Step[] {
   return buffer.length === 0 ? [] : [{ action: 'Fsync', replica, records: buffer.length }];
 }
 
+/** What of the buffer has to be durable for a leader to count its own votes up to the slot, and no more: what it found of the rest when it came back says whether that was durable. */
+export function flushUpTo(
+  replica: ReplicaId,
+  { buffer }: Pick<ReplicaState, 'buffer'>,
+  slot: number,
+): Step[] {
+  const last = buffer.findLastIndex(({ record }) => record.kind !== 'base' && record.slot <= slot);
+  return last < 0 ? [] : [{ action: 'Fsync', replica, records: last + 1 }];
+}
+
 function lowestTold(state: SpecState, ballot: Ballot): number {
   return Math.min(...(state.told.get(ballotName(ballot)) ?? [0]));
 }
@@ -113,11 +123,12 @@ function voteFor(state: SpecState, id: ReplicaId, ballot: Ballot, slot: number):
   return [];
 }
 
-/** A leader flushes, counts votes that were sent to it, slot by slot, and advances. */
+/** A leader flushes what it has to, counts votes that were sent to it, slot by slot, and advances. */
 function towardsCommitPoint(state: SpecState, id: ReplicaId, commitPoint: number): Step[] {
   const replica = replicaOf(state, id);
   if (replica.role !== 'leader' || replica.commitPoint >= commitPoint) return [];
-  if (replica.buffer.length > 0) return flushAll(id, replica);
+  const flush = flushUpTo(id, replica, commitPoint);
+  if (flush.length > 0) return flush;
   const ballot = replica.promised;
   for (let slot = replica.commitPoint + 1; slot <= commitPoint; slot++) {
     const counted = replica.acks.get(slot) ?? new Set<ReplicaId>();
