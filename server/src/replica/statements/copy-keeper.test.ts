@@ -91,6 +91,21 @@ describe('who keeps a copy', () => {
     keeper.stop();
   });
 
+  it('makes one, or has it go further, as soon as the log fills up, however little was executed', async () => {
+    const { keeper, told, pass, at } = setUp();
+    keeper.executed(10);
+    await pass(3_000);
+    expect(told).toEqual([]);
+    at.isLogFilling = true;
+    await pass(1_000);
+    expect(told).toEqual(['begin', 'wake']);
+    at.isLogFilling = false;
+    await keeper.reached(7 as Slot);
+    await pass(5_000);
+    expect(told.slice(2)).toEqual(['at 7', 'kept 7']);
+    keeper.stop();
+  });
+
   it('gives up where no moment of rest comes, and tries again later', async () => {
     const { keeper, told, pass } = setUp();
     keeper.executed(2_000);

@@ -176,7 +176,9 @@ export class CopyKeeper implements Resting {
     const kind = maker.canGoFurther ? 'further' : 'whole';
     const wholeAfterMs = maker.hasCopy ? afterBusyMs : firstAfterBusyMs;
     const afterMs = kind === 'further' ? furtherAfterBusyMs : wholeAfterMs;
-    if (!this.isPressed && this.busyMs < Math.max(afterMs, timesCost * this.costMs[kind])) return;
+    // A log that fills up waits for no pace.
+    const isUrgent = this.isPressed || this.options.isLogFilling();
+    if (!isUrgent && this.busyMs < Math.max(afterMs, timesCost * this.costMs[kind])) return;
     if (timers.nowMs() < this.notBeforeMs) return;
     this.unwanted = new AbortController();
     const made = this.make(kind, this.unwanted.signal).finally(() => {
