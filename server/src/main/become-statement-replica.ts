@@ -281,7 +281,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       adoptions.replaced();
       fence.open();
     },
-    isSomebodyBehind: () => adoptions.isSomebodyBehind,
+    isSomebodyBeyond: () => adoptions.isSomebodyBeyond,
     onFatal,
   });
   const failed = async (error: Error): Promise<void> => {

@@ -39,7 +39,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   sessions: 'a session cannot be opened again as it was',
   differs: 'what it answered differs from what a majority of the replicas did',
   adopted:
-    'all replicas answered a statement otherwise, and the group goes on from the database of another one',
+    'the answers of all replicas to a statement differ, and the group goes on from the database of another one',
   copyUseless: 'the copy that took its place cannot be gone on from',
   damaged: 'its files are damaged',
   presumedDamaged: 'its files are damaged, or no attempt brings PostgreSQL up with them',

@@ -12,7 +12,7 @@ function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here'
       return result;
     };
   const done = Promise.resolve();
-  const isSomebodyBehind = { now: true };
+  const isSomebodyBeyond = { now: true };
   const options: ReplacementOptions = {
     copies: {
       keeper: { cleared: () => done },
@@ -35,10 +35,10 @@ function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here'
     },
     renew: (between) => between(),
     onReplaced: note('on', undefined),
-    isSomebodyBehind: () => isSomebodyBehind.now,
+    isSomebodyBeyond: () => isSomebodyBeyond.now,
     onFatal: ({ message }) => void story.push(message),
   };
-  return { story, isSomebodyBehind, replacement: new StatementReplacement(options) };
+  return { story, isSomebodyBeyond, replacement: new StatementReplacement(options) };
 }
 
 it('a database that no attempt brings up is tried again where nobody has a copy, as often as that is found', async () => {
@@ -90,10 +90,10 @@ it('nothing is replaced once the replica ends', async () => {
 });
 
 it('where the group goes on from another database only a copy of behind that is of use, asked for as long as somebody has it', async () => {
-  const { story, isSomebodyBehind, replacement } = setUp({ code: 'another' });
+  const { story, isSomebodyBeyond, replacement } = setUp({ code: 'another' });
   await replacement.begin('adopted', 9 as Slot);
   expect(story).toEqual(['awaits a copy adopted', 'fetch logPurged false 9', 'restore', 'on']);
-  isSomebodyBehind.now = false;
+  isSomebodyBeyond.now = false;
   await replacement.begin('adopted', 9 as Slot);
   expect(story).toContain('fetch logPurged true 9');
 });

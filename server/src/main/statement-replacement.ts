@@ -28,8 +28,8 @@ export interface ReplacementOptions {
   readonly renew: (between: () => Promise<void>) => Promise<void>;
   /** Another database is here; nothing executes yet. */
   readonly onReplaced: () => void;
-  /** Somebody has executed what this replica stands ahead of. */
-  readonly isSomebodyBehind: () => boolean;
+  /** Another replica has executed what this one stands ahead of. */
+  readonly isSomebodyBeyond: () => boolean;
   readonly onFatal: (error: Error) => void;
 }
 
@@ -67,7 +67,7 @@ export class StatementReplacement {
   }
 
   private async replace(reason: Reason, { code }: Beginning, atLeast: Slot): Promise<void> {
-    const { copies, database, postgres, onReplaced, isSomebodyBehind } = this.options;
+    const { copies, database, postgres, onReplaced, isSomebodyBeyond } = this.options;
     const isPresumed = reason === 'presumedDamaged';
     const isDamaged = isPresumed || reason === 'damaged';
     // It came up again meanwhile, if it had failed besides.
@@ -75,7 +75,7 @@ export class StatementReplacement {
     if (code === 'another') {
       const found = await copies.fetch({
         cause: isDamaged ? 'databaseLost' : 'logPurged',
-        asksOnce: () => isPresumed || (reason !== 'differs' && atLeast > 0 && !isSomebodyBehind()),
+        asksOnce: () => isPresumed || (reason !== 'differs' && atLeast > 0 && !isSomebodyBeyond()),
         atLeast,
       });
       if (found === 'ended') return;

@@ -57,13 +57,15 @@ export class AnswerComparison {
       else this.doubts.delete(slot);
       if (found.code === 'wrong' && verdict.code === 'right') verdict = found;
     }
-    // Behind a slot at which all differ whoever differs is nobody's measure.
-    const final = Math.min(
-      ...[...this.doubts.values()].map((doubt) => (doubt.isFinal ? doubt.slot : Number.POSITIVE_INFINITY)),
-    );
-    if (verdict.code === 'wrong' && verdict.slot < final) return verdict;
+    // Where all differ, nothing beyond that slot tells who is wrong.
+    if (verdict.code === 'wrong' && !this.hasFinalDoubtUpTo(verdict.slot)) return verdict;
     const [first] = this.doubts.values();
     return first ?? right;
+  }
+
+  private hasFinalDoubtUpTo(slot: number): boolean {
+    for (const doubt of this.doubts.values()) if (doubt.isFinal && doubt.slot <= slot) return true;
+    return false;
   }
 
   /** Another database is here: what this replica has told is not its own any more. */

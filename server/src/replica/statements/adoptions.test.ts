@@ -148,7 +148,7 @@ describe('a replica that stands ahead of an adoption', () => {
     r1.at.pointer = slot(9);
     await timers.pass(60_000);
     expect(r2.story).toContain('copy 9 adopted');
-    expect(r2.adoptions.isSomebodyBehind).toBe(true);
+    expect(r2.adoptions.isSomebodyBeyond).toBe(true);
     expect(submitted).toEqual([]);
     r2.adoptions.replaced();
     const { length } = r2.story;
@@ -164,7 +164,7 @@ describe('a replica that stands ahead of an adoption', () => {
     }
     await timers.pass(16_500);
     expect(distinct(submitted)).toEqual(['r2 1']);
-    expect(r2.adoptions.isSomebodyBehind).toBe(false);
+    expect(r2.adoptions.isSomebodyBeyond).toBe(false);
   });
 
   it('says again that it stands in each life of its database', () => {

@@ -1,11 +1,12 @@
 /**
- * Whose database the group goes on from where all replicas have answered otherwise (specs/StatementAdoption.tla).
+ * Whose database the group goes on from when the answers of all replicas differ (specs/StatementAdoption.tla).
  *
- * Any of them is right, if only all have the same from there on. One claims its database: a name in that database's own directory, which it has put into the log ("adopt"). Whoever comes to that entry without the name stands still ahead of it,
- * asks who is behind it, and takes a copy from whoever is. So does a replica that comes to a request of a session which could not be opened again there. Where nobody is, the claimed database was lost: another one is claimed, and the last adoption in the log is what counts.
+ * Any of them is right, as long as all have the same from there on. One replica claims its database: it writes a name into that database's own directory, and puts the name into the log ("adopt"). A replica that comes to this entry without
+ * the name stands still ahead of it, asks who is beyond it, and takes a copy from there. So does a replica that comes to a request of a session that it could not open again. If nobody is beyond, the claimed database was lost: another one is claimed.
+ * The last adoption in the log counts.
  *
- * Responsible for: who claims, and when; who is known to be behind an adoption. Invariants: a claim is durable before it is told; memory is one claim and one slot. That it is safe whoever claims, and however often, is the specification's business.
- * Bytes: u8 what (1: who is behind the slot? 2: I am. 3: claim your database, which has executed the slot), u48 slot.
+ * Responsible for: who claims, and when; who is known to be beyond an adoption. Invariants: a claim is durable before it is told; memory is one claim and one slot. That it is safe whoever claims, and however often, is the specification's business.
+ * Bytes: u8 what (1: who is beyond the slot? 2: I am. 3: claim your database, which has executed the slot), u48 slot.
  */
 import type { Logger } from 'pino';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
@@ -30,7 +31,7 @@ export interface AdoptionsOptions {
   /** It is not to be given any more. */
   readonly withdraw: (operation: AdoptOperation) => void;
   readonly onStanding: (slot: Slot) => void;
-  /** Somebody is behind the slot that this replica stands ahead of. */
+  /** A replica is beyond the slot that this one stands ahead of. */
   readonly onCopyThere: (slot: Slot, reason: StandingReason) => void;
   readonly onAdopted: (slot: Slot) => void;
   /** It stands still no more. */
@@ -42,7 +43,7 @@ const lookMs = 1_000;
 /** So long somebody else is waited for, and so much longer by each voter that comes first. */
 const patienceMs = 10_000;
 const rankMs = 5_000;
-const words = { whoIsBehind: 1, behind: 2, claim: 3 } as const;
+const words = { whoIsBeyond: 1, beyond: 2, claim: 3 } as const;
 const messageBytes = 7;
 
 type StandingReason = Parameters<ClaimedDatabase['standing']>[1];
@@ -64,7 +65,7 @@ export class Adoptions implements ClaimedDatabase {
   /** What was answered up to here counts no more. */
   private settledTo = 0 as Slot;
   private heardAtMs = Number.NEGATIVE_INFINITY;
-  private writing: Promise<void> = Promise.resolve();
+  private isClaiming = false;
 
   constructor(options: AdoptionsOptions) {
     this.options = options;
@@ -118,7 +119,7 @@ export class Adoptions implements ClaimedDatabase {
   }
 
   /** Whether it is worth while to go on asking for a copy. */
-  get isSomebodyBehind(): boolean {
+  get isSomebodyBeyond(): boolean {
     return this.options.timers.nowMs() - this.heardAtMs < patienceMs;
   }
 
@@ -156,9 +157,9 @@ export class Adoptions implements ClaimedDatabase {
     const { database, timers, onCopyThere } = this.options;
     const slot = Buffer.from(bytes.buffer, bytes.byteOffset, messageBytes).readUIntBE(1, 6) as Slot;
     const word = bytes[0];
-    if (word === words.whoIsBehind) {
-      if ((database.pointer() ?? 0) >= slot) this.say(from, words.behind, slot);
-    } else if (word === words.behind && this.ahead?.slot === slot) {
+    if (word === words.whoIsBeyond) {
+      if ((database.pointer() ?? 0) >= slot) this.say(from, words.beyond, slot);
+    } else if (word === words.beyond && this.ahead?.slot === slot) {
       this.heardAtMs = timers.nowMs();
       onCopyThere(slot, this.ahead.reason);
     } else if (word === words.claim && this.ahead === null) {
@@ -173,8 +174,8 @@ export class Adoptions implements ClaimedDatabase {
   private look(): void {
     const { ahead, asked } = this;
     if (ahead !== null) {
-      for (const peer of this.others()) this.say(peer, words.whoIsBehind, ahead.slot);
-      if (this.isTired(ahead) && !this.isSomebodyBehind) {
+      for (const peer of this.others()) this.say(peer, words.whoIsBeyond, ahead.slot);
+      if (this.isTired(ahead) && !this.isSomebodyBeyond) {
         this.ahead = { ...ahead, sinceMs: this.options.timers.nowMs() };
         this.own ??= { slot: (ahead.slot - 1) as Slot, name: null };
       }
@@ -183,7 +184,7 @@ export class Adoptions implements ClaimedDatabase {
       this.say(asked.claimant, words.claim, asked.slot);
       if (this.isTired(asked)) this.claim(asked.slot);
     }
-    this.writing = this.writing.then(() => this.claimOwn());
+    if (this.own !== null && !this.isClaiming) void this.claimOwn();
   }
 
   private isTired({ sinceMs }: Waiting): boolean {
@@ -202,6 +203,7 @@ export class Adoptions implements ClaimedDatabase {
     const { database, randomName, self, submit, logger } = this.options;
     const { own } = this;
     if (own === null || (database.pointer() ?? -1) < own.slot) return;
+    this.isClaiming = true;
     try {
       if (own.name === null) {
         const name = randomName();
@@ -211,6 +213,8 @@ export class Adoptions implements ClaimedDatabase {
     } catch (error) {
       logger.warn({ err: error }, 'this replica could not claim its database');
       return;
+    } finally {
+      this.isClaiming = false;
     }
     if (this.own === own) submit({ kind: 'adopt', name: own.name, replica: self });
   }
