@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
-  checkPages,
   checkRelations,
-  shortRelations,
+  doubtfulRelations,
   installAmcheck,
 } from '../../server/src/adapters/postgres/backup/check-database.ts';
+import { checkPages } from '../../server/src/adapters/postgres/backup/check-pages.ts';
 import {
   PlainPostgres,
   testBinaries,
@@ -145,7 +145,7 @@ it('finds files that are cut, empty or missing', async () => {
   });
   const complaints = await checkRelations(standby);
   // What has indexes is compared with these (check-entries.pg.test.ts).
-  expect(await shortRelations(standby)).toEqual([
+  expect(await doubtfulRelations(standby, new Map())).toEqual([
     expect.stringMatching(/^second: public\.bare: its file base.* has 10 pages, and had \d+ when/),
   ]);
   expect(complaints).toContainEqual(
@@ -153,6 +153,45 @@ it('finds files that are cut, empty or missing', async () => {
   );
   expect(complaints).toContainEqual(expect.stringMatching(/^second: public\.numbers: its file .* is empty/));
   await primary.query('DROP TABLE lost, bare; DROP SEQUENCE numbers', 'second');
+  await standby.caughtUp(primary);
+});
+
+it('finds pages of zeros in the middle of a table that has no index: rows, where VACUUM has seen some, and else a doubt', async () => {
+  await primary.query(
+    `CREATE TABLE vacuumed (n int, text text);
+     CREATE TABLE untouched (n int, text text);
+     CREATE TABLE indexed (n int PRIMARY KEY, text text);
+     INSERT INTO vacuumed SELECT i, repeat('x', 100) FROM generate_series(1, 5000) i;
+     INSERT INTO untouched SELECT * FROM vacuumed;
+     INSERT INTO indexed SELECT * FROM vacuumed`,
+    'second',
+  );
+  await primary.query('VACUUM vacuumed', 'second');
+  await standby.caughtUp(primary);
+  const paths = [await pathOf('vacuumed'), await pathOf('untouched'), await pathOf('indexed')];
+  const [vacuumed] = paths.map((path) => path.slice(standby.dataDir.length + 1));
+  await whileStopped(async () => {
+    for (const path of paths) {
+      const file = await open(path, 'r+');
+      await file.write(Buffer.alloc(2 * 8192), 0, 2 * 8192, 7 * 8192);
+      await file.close();
+    }
+    expect((await checkPages(standby.dataDir)).complaints).toEqual([
+      `${vacuumed}: 2 of its pages hold zeros, the first one block 7, though the visibility map has rows in them: it has lost rows`,
+    ]);
+  });
+  await standby.stop('fast');
+  const { holes } = await checkPages(standby.dataDir);
+  await standby.start(primary);
+  const doubts = ['vacuumed', 'untouched'].map((table) =>
+    expect.stringMatching(
+      new RegExp(
+        `^second: public\\.${table}: its file base\\S+ has 2 empty pages among others, the first one page 7$`,
+      ),
+    ),
+  );
+  expect(await doubtfulRelations(standby, holes)).toEqual(doubts);
+  await primary.query('DROP TABLE vacuumed, untouched, indexed', 'second');
   await standby.caughtUp(primary);
 });
 

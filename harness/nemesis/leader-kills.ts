@@ -7,11 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { VerifyResult } from '../../server/src/api/status.ts';
 import type { ReplicaId } from '../../server/src/multipaxos/types/names.ts';
-import {
-  checkPages,
-  checkRelations,
-  installAmcheck,
-} from '../../server/src/adapters/postgres/backup/check-database.ts';
+import { checkRelations, installAmcheck } from '../../server/src/adapters/postgres/backup/check-database.ts';
+import { checkPages } from '../../server/src/adapters/postgres/backup/check-pages.ts';
 import { copiesSince, healed, logMark, type CopySize } from '../cluster/healing.ts';
 import { startCluster, type LocalCluster } from '../cluster/local-cluster.ts';
 import { pgbench } from '../cluster/pg-tools.ts';

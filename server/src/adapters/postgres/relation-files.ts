@@ -17,7 +17,7 @@ export const relationsMax = 500;
 const relationsSql =
   ownSql(`SELECT c.oid::pg_catalog.int8::pg_catalog.text AS oid, pg_catalog.pg_relation_filepath(c.oid) AS path,
     (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size::pg_catalog.text AS size, c.relpages AS pages,
-    c.oid::pg_catalog.regclass::pg_catalog.text AS name,
+    c.relkind = ANY ('{r,t,m}'::pg_catalog."char"[]) AS "isTable", c.oid::pg_catalog.regclass::pg_catalog.text AS name,
     c.relkind = 'S' OR coalesce(i.indisvalid, false)
       OR c.relname = ANY ('{pg_class,pg_attribute,pg_proc,pg_type,pg_operator,pg_opclass,pg_am,pg_authid,pg_database,pg_namespace,pg_tablespace}'::pg_catalog.name[])
       AND c.relnamespace = 11 AS "hasPages",
@@ -36,6 +36,7 @@ export interface RelationFile {
   readonly size: string | null;
   /** When it was last vacuumed or analysed; 0 or less: that is not known. */
   readonly pages: number;
+  readonly isTable: boolean;
   readonly hasPages: boolean;
   /** An index of a kind that is compared with its rows (backup/check-entries.ts) names each of them. */
   readonly areRowsIndexed: boolean;

@@ -1,14 +1,14 @@
 /**
- * Checks a PostgreSQL's files by PostgreSQL's own means: the checksums of all pages, amcheck's functions over every table, B-tree and GIN index of all databases, and whether each relation has its file.
+ * Checks a PostgreSQL's relations by PostgreSQL's own means: amcheck's functions over every table, B-tree and GIN index of all databases, and whether each relation has its file.
  *
  * No table of a client's is read by a statement: to plan it, PostgreSQL evaluates what indexes and statistics of that table are over, as the superuser.
  *
  * Reads only, but for the extension that `installAmcheck` makes.
  */
 import { readdir, rm } from '../account-files.ts';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import type { Client } from 'pg';
-import { isWholePage, pageBytes, segmentPages } from '../copy/page.ts';
+import { segmentPages } from '../copy/page.ts';
 import { listDatabases } from '../databases.ts';
 import { extensionSchema, makeExtension } from '../own-extension.ts';
 import { connectPg, mainDatabase } from '../pg-client.ts';
@@ -20,7 +20,7 @@ import {
   shortnessOf,
 } from '../relation-files.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
-import { chunksOf } from './page-chunks.ts';
+import { complaintsMax, type HolesOfFiles } from './check-pages.ts';
 
 const undefinedTable = '42P01';
 const undefinedObject = '42704';
@@ -128,20 +128,31 @@ async function* relationFiles(client: Client): AsyncGenerator<RelationFile> {
   }
 }
 
-/** Relations that may have lost rows, for their files are shorter than they were, and have no index that would tell. At most `complaintsMax`. @throws Error of PostgreSQL; the signal's reason */
-export async function shortRelations(
+/** Relations that may have lost rows, and have no index that would tell: their files are shorter than they were, or have empty pages among others. At most `complaintsMax`. @throws Error of PostgreSQL; the signal's reason */
+export async function doubtfulRelations(
   server: RunningPostgres,
+  holes: HolesOfFiles,
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
-  const short: string[] = [];
+  const doubts: string[] = [];
   await inEveryDatabase(server, signal, async (client, database) => {
     for await (const file of relationFiles(client)) {
-      const lack = lackOf(file) === null ? shortnessOf(file, segmentPages) : null;
-      if (lack === null || short.length >= complaintsMax) continue;
-      short.push(`${database}: ${file.name}: its file ${file.path} ${lack}`);
+      if (lackOf(file) !== null) continue;
+      for (const doubt of [shortnessOf(file, segmentPages), holesOf(file, holes)])
+        if (doubt !== null && doubts.length < complaintsMax)
+          doubts.push(`${database}: ${file.name}: its file ${file.path} ${doubt}`);
     }
   });
-  return short;
+  return doubts;
+}
+
+/** Several clients that fill a table at once, and a crash, leave empty pages too. */
+function holesOf({ path, isTable, areRowsIndexed }: RelationFile, holes: HolesOfFiles): string | null {
+  const found = path === null || !isTable || areRowsIndexed ? undefined : holes.get(path);
+  if (found === undefined) return null;
+  return found.count === 1
+    ? `has an empty page among others, page ${found.first}`
+    : `has ${found.count} empty pages among others, the first one page ${found.first}`;
 }
 
 async function checkHeaps(client: Client, schema: string): Promise<string[]> {
@@ -230,48 +241,4 @@ async function withClient<T>(
     signal?.removeEventListener('abort', quit);
     await client.end().catch(() => undefined);
   }
-}
-
-/** Every fork of every relation; of one that is larger than a file, `.1` is the second file. */
-const relationFile = /^\d+(?:_(?:fsm|vm|init))?(?:\.(\d+))?$/;
-const complaintsMax = 100;
-
-export interface CheckedPages {
-  readonly pages: number;
-  /** The first of them: pages with a wrong checksum, and files that end within a page. */
-  readonly complaints: readonly string[];
-}
-
-/** Of a PostgreSQL that was shut down. @throws the file system's error, or the signal's reason */
-export async function checkPages(dataDir: string, signal?: AbortSignal): Promise<CheckedPages> {
-  const complaints: string[] = [];
-  let pages = 0;
-  const base = join(dataDir, 'base');
-  const databases = (await readdir(base)).map((name) => join(base, name));
-  for (const directory of [join(dataDir, 'global'), ...databases]) {
-    for (const file of (await readdir(directory)).toSorted()) {
-      const match = relationFile.exec(file);
-      if (match === null) continue;
-      const path = join(directory, file);
-      const found = await checkFile(path, Number(match[1] ?? 0) * segmentPages, signal);
-      pages += found.pages;
-      complaints.push(...found.complaints.map((complaint) => `${relative(dataDir, path)}: ${complaint}`));
-      if (complaints.length >= complaintsMax) return { pages, complaints };
-    }
-  }
-  return { pages, complaints };
-}
-
-async function checkFile(path: string, firstBlock: number, signal?: AbortSignal): Promise<CheckedPages> {
-  const complaints: string[] = [];
-  let size = 0;
-  for await (const { chunk, bytes, from } of chunksOf(path, signal)) {
-    for (let at = 0; at + pageBytes <= bytes; at += pageBytes) {
-      const block = firstBlock + (from + at) / pageBytes;
-      if (!isWholePage(chunk, at, block)) complaints.push(`the checksum of block ${block} is wrong`);
-    }
-    size = from + bytes;
-    if (bytes % pageBytes !== 0) complaints.push(`${size} bytes are no whole pages`);
-  }
-  return { pages: Math.floor(size / pageBytes), complaints };
 }

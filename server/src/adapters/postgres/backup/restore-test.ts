@@ -1,21 +1,21 @@
 /**
  * Whether a backup can be restored, found out by doing so: it is unpacked in a directory of its own, replayed to the end of the archive, started, and looked through.
  *
- * Responsible for: the steps, and leaving nothing behind. What is checked of the files is check-database.ts and check-entries.ts.
+ * Responsible for: the steps, and leaving nothing behind. What is checked is in check-pages.ts, check-database.ts and check-entries.ts.
  */
 import { join } from 'node:path';
 import { rm } from '../account-files.ts';
 import { formatLsn } from '../../../wal/lsn.ts';
 import type { PgBinaries } from '../binaries.ts';
 import {
-  checkPages,
   checkRelations,
+  doubtfulRelations,
   dropPrepared,
   installAmcheck,
   openForChecks,
-  shortRelations,
 } from './check-database.ts';
 import { checkEntries, listIndexFiles } from './check-entries.ts';
+import { checkPages } from './check-pages.ts';
 import { restoreBackup, type RestoredDatabase } from './restore-backup.ts';
 import { whileRunning } from './restored-server.ts';
 
@@ -44,7 +44,7 @@ export interface RestoreTestReport {
   readonly amcheck: boolean;
   /** Empty: nothing is wrong. */
   readonly complaints: readonly string[];
-  /** What may be wrong, and may not: tables that are shorter than they were, by empty pages or by rows. */
+  /** What may be wrong, and may not: tables that are shorter than they were, or have empty pages among others. */
   readonly doubts: readonly string[];
 }
 
@@ -64,7 +64,7 @@ async function check(
   { header, end, lastCommit }: RestoredDatabase,
 ): Promise<RestoreTestReport> {
   onStep?.('pages');
-  const { pages, complaints } = await checkPages(join(directory, 'data'), signal);
+  const { pages, complaints, holes } = await checkPages(join(directory, 'data'), signal);
   onStep?.('relations');
   await dropPrepared(join(directory, 'data'));
   const found = await whileRunning(
@@ -73,7 +73,7 @@ async function check(
       await openForChecks({ socketDir }, signal);
       const amcheck = await installAmcheck({ socketDir }, signal);
       const complaints = amcheck ? await checkRelations({ socketDir }, signal) : [];
-      const doubts = await shortRelations({ socketDir }, signal);
+      const doubts = await doubtfulRelations({ socketDir }, holes, signal);
       return { amcheck, complaints, doubts, indexes: await listIndexFiles({ socketDir }, signal) };
     },
   );
