@@ -326,6 +326,7 @@ export const others: Readonly<Record<string, string>> = {
   'pgwire/frontend-messages.ts':
     'stringEnd shortName query parse bind execute closeStatement closePortal describePortal runsAs copyFail',
   // Statements of our own.
+  'pgwire/become-role.ts': 'becomeRole',
   'pgwire/own-questions.ts': 'isOwnQuestion',
   'pgwire/own-sql.ts': 'ownSql',
   'pgwire/sql-bytes.ts': 'placeWithin',
@@ -371,7 +372,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/kept/kept-requests.ts': 'KeptRequests',
   'gateways/pgwire/kept/left-session.ts': 'LeavingReader parseFrame',
   // At most 16 KiB of it are kept.
-  'gateways/pgwire/kept/login-defaults.ts': 'defaultsIn DefaultsAnswer',
+  'gateways/pgwire/kept/login-defaults.ts': 'loginFactsIn LoginAnswer',
   'gateways/pgwire/kept/parsed-statements.ts': 'ParsedStatements',
   // What is kept of requests has a bound, and each plan is looked at by its beginning.
   'gateways/pgwire/kept/read-question.ts': 'readQuestion isSafe',

@@ -4,7 +4,7 @@
 export const ownQuestions = {
   state: 'barista_session_state',
   effects: 'barista_effects',
-  defaults: 'barista_login_defaults',
+  login: 'barista_login',
   reads: 'barista_reads',
 } as const;
 

@@ -110,6 +110,30 @@ describe('a session that is made anew', () => {
     expect(await values(client, 'SELECT session_user')).toEqual(['boss']);
   });
 
+  it('goes on under a new name of its role, and never as another role that has got the old one', async () => {
+    await pg.superuser.query(
+      'CREATE ROLE work LOGIN; CREATE ROLE leaves LOGIN; CREATE ROLE renamed LOGIN; GRANT work TO leaves, boss',
+    );
+    const [leaves, renamed, boss] = [
+      await clientOf('leaves'),
+      await clientOf('renamed'),
+      await clientOf('boss'),
+    ];
+    const worker = await clientOf('leaves');
+    await worker.query('SET ROLE work');
+    await boss.query('SET SESSION AUTHORIZATION leaves');
+    await pg.superuser.query('ALTER ROLE work RENAME TO works; CREATE ROLE work; GRANT work TO leaves');
+    await cut();
+    expect(await values(worker, 'SELECT current_user')).toEqual(['works']);
+    await pg.superuser.query(
+      'ALTER ROLE renamed RENAME TO another; CREATE ROLE renamed LOGIN SUPERUSER; DROP ROLE leaves; CREATE ROLE leaves LOGIN SUPERUSER',
+    );
+    await cut();
+    for (const client of [leaves, renamed, worker, boss])
+      await expect(client.query('SELECT current_user')).rejects.toThrow(/terminat|not queryable|leader/i);
+    await pg.superuser.query('DROP ROLE leaves, renamed, another, work, works');
+  });
+
   it.each([
     "SET größe.x = '1'",
     `SET "app"."x" = '1'`,

@@ -84,7 +84,7 @@ describe('a statement that leaves the name as it is', () => {
   });
 
   it('is the question of a follower for what the session has', async () => {
-    const question = askState(['barista.request_id'], 'barista');
+    const question = askState(['barista.request_id']);
     expect(await threeTimes([question], [q(insert)])).toEqual(done);
     expect(await keys(pg)).toHaveLength(1);
   });

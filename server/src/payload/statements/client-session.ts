@@ -18,6 +18,8 @@ export interface ClientSession {
   readonly login: StatementLogin;
   /** By its role and its database, when it was opened first. */
   readonly given: GivenSettings;
+  /** Which role and database these were (`identityOf`). */
+  readonly identity: string;
   readonly connection: StatementConnection;
   status: TransactionStatus;
   rules: TextRules;
@@ -53,7 +55,7 @@ export interface ClientSession {
 
 /** One that was opened just now. */
 export function freshSession(
-  opened: Pick<ClientSession, 'id' | 'number' | 'login' | 'given' | 'connection'>,
+  opened: Pick<ClientSession, 'id' | 'number' | 'login' | 'given' | 'identity' | 'connection'>,
 ): ClientSession {
   const { greeting } = opened.connection;
   return {

@@ -1,5 +1,6 @@
 /**
- * What a session begins with by its role and its database (ALTER ROLE ... SET, ALTER DATABASE ... SET): noted when it is opened, and given to it again when it is opened anew, whatever ALTER has said since.
+ * What a session begins with by its role and its database: which these are, and their settings (ALTER ROLE ... SET, ALTER DATABASE ... SET). Noted when it is opened; settings are given to it again when it is opened anew, whatever
+ * ALTER has said since, and it is not opened anew as a role, or in a database, that has got the name since.
  *
  * They are given as options of the startup packet, so that RESET leads back to them.
  */
@@ -16,6 +17,10 @@ const question = ownSql(`SELECT DISTINCT ON (1) pg_catalog.lower(pg_catalog.spli
     AND (s.setdatabase = 0 OR s.setdatabase = (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2))
   ORDER BY 1, (s.setrole <> 0 AND s.setdatabase <> 0) DESC, (s.setrole <> 0) DESC, (s.setdatabase <> 0) DESC`);
 
+const identityQuestion =
+  ownSql(`SELECT (SELECT oid FROM pg_catalog.pg_roles WHERE rolname = $1)::pg_catalog.text AS role,
+  (SELECT oid FROM pg_catalog.pg_database WHERE datname = $2)::pg_catalog.text AS database`);
+
 type Asked = Pick<StatementDatabase, 'query'>;
 
 /** Those of now. */
@@ -25,6 +30,12 @@ export async function givenTo(
 ): Promise<GivenSettings> {
   const rows = await database.query(question, [user, name]);
   return rows.map((row) => [String(row['name']), String(row['value'])] as const);
+}
+
+/** The object ids of the role and the database that have these names now: the same in copies of a database, and not in databases that have executed the same statements. */
+export async function identityOf({ user, database: name }: StatementLogin, database: Asked): Promise<string> {
+  const [row] = await database.query(identityQuestion, [user, name]);
+  return `${String(row?.['role'])}:${String(row?.['database'])}`;
 }
 
 /** A login after which the session has what it was given when it was opened first. */

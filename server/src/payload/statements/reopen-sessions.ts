@@ -6,11 +6,11 @@ import { type ClientSession, freshSession, rulesBehind, settingsBehind } from '.
 import type { OperationResult } from './executor.ts';
 import type { RequestRunner } from './request-runner.ts';
 import type { RememberedSession } from './session-memory.ts';
-import { givenTo, loginAsBefore } from './login-settings.ts';
+import { givenTo, identityOf, loginAsBefore } from './login-settings.ts';
 import { preparedBytesOf, restoreSteps, withStatements } from './session-state.ts';
 import { statementsOf } from './text-statements.ts';
 
-/** `lost`: those that PostgreSQL does not open again, or not as they were: their roles, databases or settings are not what they were. They hold nothing, and are to be closed at all replicas. */
+/** `lost`: those that PostgreSQL does not open again, or not as they were: their roles, databases or settings are not what they were, or others have got their names. They hold nothing, and are to be closed at all replicas. */
 export interface Reopened {
   readonly sessions: readonly ClientSession[];
   readonly lost: ReadonlyMap<number, RememberedSession>;
@@ -46,11 +46,13 @@ async function reopen(
 ): Promise<ClientSession | null> {
   const { id, login, seq, last, state, customNames, isHollow } = remembered;
   const given = remembered.given ?? (await givenTo(login, database));
+  const identity = await identityOf(login, database);
+  if ((remembered.identity ?? identity) !== identity) return null;
   const opened = await database.connect(await loginAsBefore(login, given, database));
   if (opened.code === 'refused') return null;
   const { connection } = opened;
   const session: ClientSession = {
-    ...freshSession({ id, number, login, given, connection }),
+    ...freshSession({ id, number, login, given, identity, connection }),
     calls: CallMemory.of(remembered.calls),
     // Nobody has written down whether.
     hadUncompared: true,

@@ -230,3 +230,19 @@ it.each([
   await restart();
   expect([...machine.executor.lostSessions()]).toEqual([]);
 });
+
+it('end where another role has got the name of their own unseen, and are whom SET ROLE made them under a new name', async () => {
+  const operator = await machine.postgres.connect();
+  await operator.query(
+    'CREATE ROLE work; CREATE ROLE leaves LOGIN IN ROLE work; CREATE ROLE stays LOGIN IN ROLE work',
+  );
+  await open('a', 'leaves');
+  await open('b', 'stays');
+  await sql('b', 'SET ROLE work');
+  await operator.query(
+    'ALTER ROLE work RENAME TO works; CREATE ROLE work; GRANT work TO stays; ALTER ROLE leaves RENAME TO others; CREATE ROLE leaves LOGIN',
+  );
+  await restart();
+  expect(await sql('b', 'SELECT current_user')).toBe('(works) SELECT 1 I');
+  expect(await sql('a', 'SELECT current_user')).toBe('!08003');
+});

@@ -14,7 +14,7 @@ import { DurablePointer } from './durable-pointer.ts';
 import { textOf } from './request-text.ts';
 import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
 import type { HeldRuns, Run } from './held-runs.ts';
-import { givenTo } from './login-settings.ts';
+import { givenTo, identityOf } from './login-settings.ts';
 import type {
   ExecutorListener,
   OperationResult,
@@ -295,7 +295,8 @@ export class SerialExecutor implements StatementExecutor {
       return { outcome: 'executed', answer: opened.answer, status: 'closed', digest: null };
     const { connection } = opened;
     const given = await givenTo(login, this.options.database);
-    const session = freshSession({ id, number: slot, login, given, connection });
+    const identity = await identityOf(login, this.options.database);
+    const session = freshSession({ id, number: slot, login, given, identity, connection });
     this.add(session);
     await this.runs.stopClocks(session);
     this.memory.behind(session);

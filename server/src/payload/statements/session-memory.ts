@@ -20,8 +20,9 @@ const keptBytesMax = 64 * 1024;
 export interface RememberedSession {
   readonly id: string;
   readonly login: StatementLogin;
-  /** Left out: by a version that did not note it. */
+  /** Left out, as `identity`: by a version that did not note it. */
   readonly given?: GivenSettings;
+  readonly identity?: string;
   readonly seq: number;
   /** Null: not known. */
   readonly last: { readonly answer: string; readonly status: TransactionStatus | 'closed' } | null;
@@ -220,7 +221,7 @@ export class SessionMemory {
     row: Pick<RememberedSession, 'seq' | 'isUnsure'> &
       Pick<ClientSession, 'last'> & { readonly isClosed?: boolean },
   ): void {
-    const { id, login, given, number, state, customNames, isHollow } = session;
+    const { id, login, given, identity, number, state, customNames, isHollow } = session;
     const { seq, last, isUnsure, isClosed = false } = row;
     const names = [...customNames];
     const calls = session.calls.row();
@@ -228,6 +229,7 @@ export class SessionMemory {
       id,
       login,
       given,
+      identity,
       seq,
       calls,
       state,

@@ -3,6 +3,7 @@
  *
  * Pure. Asked by messages with a statement of its own name, which is closed behind it: a Query would drop the client's statement without a name.
  */
+import { becomeRole } from '../../pgwire/become-role.ts';
 import { columnsOf, frameOf } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
@@ -12,6 +13,8 @@ import { back, front } from '../../pgwire/message-types.ts';
 export interface SessionState {
   readonly settings: readonly (readonly [name: string, value: string])[];
   readonly role: string;
+  /** Its object id: another role may have its name later. Null: none was set, or a version that did not note it. */
+  readonly roleId?: string | null;
   readonly channels: readonly string[];
   /** Texts of SQL's PREPARE. */
   readonly prepares: readonly string[];
@@ -42,7 +45,8 @@ const question = ownSql(`SELECT 's', name, setting, NULL FROM pg_catalog.pg_sett
 UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL
   FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(h, 'hex'), 'UTF8') FROM pg_catalog.unnest($1::pg_catalog.text[]) h) AS named (n)
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
-UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
+UNION ALL SELECT 'r', pg_catalog.current_setting('role'), CASE WHEN pg_catalog.current_setting('role') <> 'none'
+    THEN (SELECT oid::pg_catalog.text FROM pg_catalog.pg_roles WHERE rolname = current_user) END, NULL
 UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
   FROM pg_catalog.pg_prepared_statements WHERE name <> '${own}'
 UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
@@ -72,6 +76,7 @@ export function readState(messages: readonly Buffer[]): SessionState {
   return {
     settings: of('s').map(([, name, value]) => [name ?? '', value ?? '']),
     role: of('r')[0]?.[1] ?? 'none',
+    roleId: of('r')[0]?.[2] ?? null,
     channels: of('l').map(([, name]) => name ?? ''),
     prepares: of('q').map(([, , text]) => text ?? ''),
     parsed: of('p').map(([, name, text, types]) => ({
@@ -109,8 +114,12 @@ export function restoreSteps(state: SessionState): Restoring {
       ...state.channels.map((name) => query(`LISTEN "${name.replaceAll('"', '""')}"`)),
     ],
     statements: statementSteps(state),
-    behind: state.role === 'none' ? [] : [setAll([['role', state.role]])],
+    behind: state.role === 'none' ? [] : [becomeAgain(state)],
   };
+}
+
+function becomeAgain({ role, roleId = null }: SessionState): Buffer {
+  return roleId === null ? setAll([['role', role]]) : query(becomeRole('role', roleId));
 }
 
 const preparedName = /^\s*prepare\s+(?:"([^"]*)"|([^\s("]+))/i;

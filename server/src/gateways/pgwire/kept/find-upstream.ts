@@ -21,6 +21,8 @@ export interface FindOptions {
   readonly steps: readonly RestoreStep[];
   /** Settings to log in with. */
   readonly settings: readonly Setting[];
+  /** It is the client's role, and its database. */
+  readonly isSame: (session: LoggedIn) => boolean;
   /** Those to log in with once more, because the session has other defaults than its client's had; null: it is as it should be. */
   readonly correct: (session: LoggedIn) => readonly Setting[] | null;
   readonly turns: Turns;
@@ -60,7 +62,7 @@ export async function findUpstream(options: FindOptions): Promise<Found> {
 
 /** Null: it may succeed later. `broke`: so it may, but the log-in itself may be the reason. */
 async function tryAt(
-  { service, open, steps, settings, correct, limits, signal }: FindOptions,
+  { service, open, steps, settings, isSame, correct, limits, signal }: FindOptions,
   place: Place,
 ): Promise<Found | 'broke' | null> {
   // Another leads meanwhile: this one need not be waited for.
@@ -77,6 +79,10 @@ async function tryAt(
     const result = await logIn(upstream.stream, { steps, timeoutMs, frameBytesMax, signal: inVain.signal });
     if (result.kind === 'again') return result.broke ? 'broke' : null;
     if (result.kind !== 'in') return { kind: 'failed', error: result.error };
+    if (!isSame(result)) {
+      upstream.stream.destroy();
+      return { kind: 'failed', error: errors.leaderWentAway };
+    }
     return { kind: 'found', place, upstream: upstream.stream, session: result };
   };
   let entered = await enter(settings);

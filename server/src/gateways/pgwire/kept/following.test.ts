@@ -20,7 +20,7 @@ const left: LeftSession = {
   statements: [],
   settingNames: [],
   spokeOfElsewhere: false,
-  defaults: null,
+  login: { identity: '10:5', defaults: null },
   upstream: duplexPair()[0],
 };
 

@@ -16,7 +16,7 @@ import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { mentionInStartup } from '../codec/mentions.ts';
 import { back, front, type TransactionStatus } from '../../../pgwire/message-types.ts';
-import { type StartupMessage, startupParameter } from '../codec/startup.ts';
+import type { StartupMessage } from '../codec/startup.ts';
 import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -32,15 +32,15 @@ import { isOfCopy, KeptRequests } from './kept-requests.ts';
 import { meaningOf, type Said, saysBackendEnded } from './last-words.ts';
 import type { LoggedIn } from './log-in.ts';
 import {
-  askDefaults,
-  askDefaultsLate,
-  DefaultsAnswer,
+  askLogin,
+  askLoginLate,
   differingDefaults,
-  type LoginDefaults,
+  LoginAnswer,
+  type LoginFacts,
   type Setting,
 } from './login-defaults.ts';
 import { type ReadQuestion, readQuestion } from './read-question.ts';
-import { askElsewhere, askNewDefaults, failStep, type RestoreStep, restoreSteps } from './restore.ts';
+import { askElsewhere, askNewLogin, failStep, type RestoreStep, restoreSteps } from './restore.ts';
 import { SessionState } from './session-state.ts';
 import type { Continuation, Interrupted } from './settlement.ts';
 import { askState, StateAnswer } from './state-question.ts';
@@ -96,8 +96,8 @@ export class Following implements UpstreamListener {
   private seenRequest = 0;
   private askedRequest = 1;
   private askedMs = Number.NEGATIVE_INFINITY;
-  /** Of the login; undefined: PostgreSQL was not asked. */
-  private defaults: LoginDefaults | undefined;
+  /** Undefined: PostgreSQL was not asked. */
+  private login: LoginFacts | undefined;
   /** What a new session is to log in with, so that it has them. */
   loginSettings: readonly Setting[] = [];
 
@@ -127,17 +127,9 @@ export class Following implements UpstreamListener {
   }
 
   /** A session of this replica's own, which it has left. */
-  adopt({
-    key,
-    parameters,
-    snapshot,
-    statements,
-    settingNames,
-    defaults,
-    spokeOfElsewhere,
-  }: LeftSession): void {
+  adopt({ key, parameters, snapshot, statements, settingNames, login, spokeOfElsewhere }: LeftSession): void {
     if (spokeOfElsewhere) this.state.actsElsewhere();
-    this.defaults = defaults;
+    this.login = login;
     this.tracker.told(1, 'I');
     this.key = key;
     this.isLoggedIn = true;
@@ -151,7 +143,8 @@ export class Following implements UpstreamListener {
 
   /** Another upstream can take its place. */
   get isMovable(): boolean {
-    return (this.isLoggedIn || this.held !== null) && this.state.canBeMoved;
+    const isWhole = this.isLoggedIn || this.held !== null;
+    return isWhole && this.state.canBeMoved && (this.login?.identity ?? null) !== null;
   }
 
   // ------------------------------------------------------------------------------------------------- from the client
@@ -297,7 +290,7 @@ export class Following implements UpstreamListener {
       this.reader.skips = true;
       return false;
     }
-    const asks = this.state.mayHaveChanged || this.defaults === undefined;
+    const asks = this.state.mayHaveChanged || this.login === undefined;
     if (status === 'I' && this.tracker.due === 1 && asks && this.mayAsk) {
       this.held = { status, isBare };
       this.ask();
@@ -355,18 +348,18 @@ export class Following implements UpstreamListener {
     this.askedRequest = this.tracker.request;
     const questions: Buffer[] = [];
     const answers: OwnAnswer[] = [];
-    if (this.defaults === undefined) {
-      questions.push(this.isLoggedIn ? askDefaultsLate : askDefaults);
+    if (this.login === undefined) {
+      questions.push(this.isLoggedIn ? askLoginLate : askLogin);
       answers.push(
-        new DefaultsAnswer((defaults) => {
-          this.defaults = defaults;
+        new LoginAnswer((login) => {
+          this.login = login;
           return this.isLoggedIn ? null : this.tellHeld();
         }),
       );
     }
     if (this.isLoggedIn) {
       state.asked();
-      questions.push(askState(state.settingNames, startupParameter(options.startup, 'user') ?? ''));
+      questions.push(askState(state.settingNames));
       answers.push(
         new StateAnswer((snapshot) => {
           state.found(snapshot);
@@ -449,9 +442,8 @@ export class Following implements UpstreamListener {
 
   stepsTo({ block, trustsAbsence, resends }: Continuation): readonly RestoreStep[] {
     const effects = trustsAbsence ? [askElsewhere] : [];
-    const defaults = this.defaults === null ? [] : [askNewDefaults];
     const reads = resends === 'reading' ? (this.readQuestion?.steps ?? []) : [];
-    const steps = [...effects, ...defaults, ...restoreSteps(this.state), ...reads];
+    const steps = [...effects, askNewLogin, ...restoreSteps(this.state), ...reads];
     return block === 'none' ? steps : [...steps, failStep];
   }
 
@@ -466,10 +458,14 @@ export class Following implements UpstreamListener {
     return readQuestion(requests.all ?? [], state.statements, options.limits.frameBytesMax);
   }
 
+  /** Of the role that the client has proved to be, in its database: another one may have got the name of either. */
+  isSame({ login }: LoggedIn): boolean {
+    return login.identity !== null && login.identity === this.login?.identity;
+  }
+
   /** What another session is to log in with in the place of this one, whose defaults are not those of the client's login; null: they are. */
-  corrections({ defaults }: LoggedIn): readonly Setting[] | null {
-    if (this.defaults === undefined) this.defaults = defaults;
-    const differing = differingDefaults(this.defaults, defaults);
+  corrections({ login }: LoggedIn): readonly Setting[] | null {
+    const differing = differingDefaults(this.login?.defaults ?? null, login.defaults);
     if (differing.length === 0) return null;
     this.loginSettings = [...this.loginSettings, ...differing];
     return this.loginSettings;

@@ -260,6 +260,7 @@ export class KeptClient {
       open,
       steps: following.stepsTo(how),
       settings: following.loginSettings,
+      isSame: (session) => following.isSame(session),
       correct: (session) => following.corrections(session),
       turns,
       role: sessionPlace(startup).role,

@@ -8,7 +8,7 @@ import { endsSession, frameOf, readErrorFields } from '../../../pgwire/backend-m
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { back, comesAnyTime, front } from '../../../pgwire/message-types.ts';
-import { DefaultsAnswer, type LoginDefaults } from './login-defaults.ts';
+import { LoginAnswer, type LoginFacts, nothingKnown } from './login-defaults.ts';
 import { type ParsedText, StateAnswer, type StateSnapshot } from './state-question.ts';
 import { AnswersInTurn } from './upstream-reader.ts';
 
@@ -24,8 +24,7 @@ export interface LeftSession {
   readonly settingNames: Iterable<string>;
   /** Its client has spoken of what acts elsewhere. */
   readonly spokeOfElsewhere: boolean;
-  /** Those of its login. */
-  readonly defaults: LoginDefaults;
+  readonly login: LoginFacts;
   /** The connection to its PostgreSQL. */
   readonly upstream: Duplex;
 }
@@ -33,7 +32,7 @@ export interface LeftSession {
 /** Longer rows are of no session that can be moved. */
 const rowBytesMax = 1_048_576;
 
-/** Reads the answers to `askDefaultsLate` and `askState`. */
+/** Reads the answers to `askLoginLate` and `askState`. */
 export class LeavingReader {
   private readonly splitter: FrameSplitter;
   private readonly gatherer = new FrameGatherer(rowBytesMax);
@@ -43,19 +42,19 @@ export class LeavingReader {
   /** `onEnd`: null if it could not be found out. `onFatal`: PostgreSQL ends the session, for this reason. */
   constructor(
     frameBytesMax: number,
-    onEnd: (snapshot: StateSnapshot | null, defaults: LoginDefaults) => void,
+    onEnd: (snapshot: StateSnapshot | null, login: LoginFacts) => void,
     onFatal: (message: Buffer) => void,
   ) {
     this.onFatal = onFatal;
     this.splitter = new FrameSplitter(frameBytesMax);
-    let defaults: LoginDefaults = null;
+    let login = nothingKnown;
     this.answer = new AnswersInTurn([
-      new DefaultsAnswer((found) => {
-        defaults = found;
+      new LoginAnswer((found) => {
+        login = found;
         return null;
       }),
       new StateAnswer((snapshot) => {
-        onEnd(snapshot, defaults);
+        onEnd(snapshot, login);
         return null;
       }),
     ]);

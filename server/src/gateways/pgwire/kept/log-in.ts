@@ -19,7 +19,7 @@ import { back } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import { saysAuthenticated } from '../session/answer-reader.ts';
 import { meaningOf, saysBackendEnded } from './last-words.ts';
-import { defaultsIn, type LoginDefaults } from './login-defaults.ts';
+import { type LoginFacts, loginFactsIn, nothingKnown } from './login-defaults.ts';
 import { isSafe } from './read-question.ts';
 import type { RestoreStep } from './restore.ts';
 
@@ -36,8 +36,7 @@ export type LogInResult =
       readonly told: string | null;
       /** So many answers have said that what was under way can only have read. */
       readonly saidSafe: number;
-      /** The defaults that it has; null: so. */
-      readonly defaults: LoginDefaults;
+      readonly login: LoginFacts;
     }
   /** `again`: later, or elsewhere, it may succeed; `broke`: the connection was lost, or the process of the session. `failed`: it will not. */
   | { readonly kind: 'again'; readonly error: GatewayError; readonly broke: boolean }
@@ -87,7 +86,7 @@ class LogIn {
   private key: Buffer | null = null;
   private told: string | null = null;
   private saidSafe = 0;
-  private defaults: LoginDefaults = null;
+  private login = nothingKnown;
   /** -1: it logs in. */
   private step = -1;
   private timer: NodeJS.Timeout | null = null;
@@ -165,7 +164,7 @@ class LogIn {
 
   private answered(asked: RestoreStep['asks'], row: Buffer): void {
     if (asked === 'effects') this.told = firstColumn(row);
-    else if (asked === 'defaults') this.defaults = defaultsIn(row);
+    else if (asked === 'login') this.login = loginFactsIn(row);
     else if (asked === 'reads' && isSafe(row)) this.saidSafe += 1;
   }
 
@@ -197,8 +196,8 @@ class LogIn {
       this.upstream.write(Buffer.concat(steps.map(({ bytes }) => bytes)));
     this.step += 1;
     if (this.step < steps.length) return;
-    const { parameters, key, notifications, forgotten, told, saidSafe, defaults } = this;
-    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, saidSafe, defaults });
+    const { parameters, key, notifications, forgotten, told, saidSafe, login } = this;
+    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, saidSafe, login });
   }
 
   private again(error: GatewayError, broke: boolean): void {

@@ -1,22 +1,32 @@
 /**
- * The defaults of settings that a session has had since its login: what roles, databases and files gave it. ALTER ROLE and ALTER DATABASE change them for new sessions alone.
+ * What a session has had since its login: who it is, and the defaults of settings that roles, databases and files gave it. ALTER ROLE and ALTER DATABASE change these for new sessions alone.
+ *
+ * Who it is are the object ids of its role and its database: a name may belong to another role by the time of the next login, and its password was proved for this one.
  *
  * Responsible for: the question that PostgreSQL is asked once for each session, its answer, and what a new session has otherwise. Pure.
  * A difference between two sessions counts only where a role or a database gave one of them its default: what files of two replicas say otherwise is the operator's business. So are settings which the role may not change.
  */
 import { ownQuestions } from '../../../pgwire/own-questions.ts';
-import { firstColumn } from '../../../pgwire/backend-messages.ts';
+import { columnsOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { back } from '../../../pgwire/message-types.ts';
 import type { OwnAnswer, OwnTaken } from './upstream-reader.ts';
 
-/** As PostgreSQL tells them; null: it could not. */
+/** As PostgreSQL tells them; null: it could not, or there are too many. */
 export type LoginDefaults = string | null;
+
+export interface LoginFacts {
+  /** Of the role that logged in, and of the database; null: PostgreSQL has not told it. */
+  readonly identity: string | null;
+  readonly defaults: LoginDefaults;
+}
+
+export const nothingKnown: LoginFacts = { identity: null, defaults: null };
 export type Setting = readonly [name: string, value: string];
 
-const own = ownQuestions.defaults;
-/** More than that are not kept for a session. */
-const bytesMax = 16_384;
+const own = ownQuestions.login;
+/** More than that are not kept for a session: the answer is one message, and has to come whole. */
+const charsMax = 16_000;
 
 /** In the encoding of the database, as a startup packet is read. */
 function hex(text: string): string {
@@ -45,32 +55,35 @@ const unlisted = `SELECT line FROM (SELECT DISTINCT pg_catalog.split_part(c, '='
   UNION ALL ${row(`'role'`, `pg_catalog.current_setting('role')`, `'none'`, 'true')}`;
 
 function question(lines: string): Buffer {
-  const sql = `SELECT pg_catalog.string_agg(l.line, ',') FROM (${lines}) l`;
+  const sql = `SELECT (SELECT pg_catalog.concat_ws(':', a.usesysid, a.datid) FROM pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a),
+    CASE WHEN pg_catalog.length(d.lines) OPERATOR(pg_catalog.<=) ${charsMax} THEN d.lines END
+    FROM (SELECT pg_catalog.string_agg(l.line, ',') AS lines FROM (${lines}) l) d`;
   return Buffer.concat([send.runsAs(own, sql), send.sync]);
 }
 
 /** Of a session that has set nothing since its login. Is answered with one ReadyForQuery. */
-export const askDefaults = question(`${settings} UNION ALL ${unlisted}`);
+export const askLogin = question(`${settings} UNION ALL ${unlisted}`);
 /** Of another one. */
-export const askDefaultsLate = question(settings);
+export const askLoginLate = question(settings);
 
 /** Of its only row. */
-export function defaultsIn(message: Buffer): LoginDefaults {
-  return message.length > bytesMax ? null : firstColumn(message);
+export function loginFactsIn(row: Buffer): LoginFacts {
+  const [identity = null, defaults = null] = columnsOf(row);
+  return { identity, defaults };
 }
 
-export class DefaultsAnswer implements OwnAnswer {
-  private defaults: LoginDefaults = null;
-  private readonly onEnd: (defaults: LoginDefaults) => Buffer | null;
+export class LoginAnswer implements OwnAnswer {
+  private facts = nothingKnown;
+  private readonly onEnd: (facts: LoginFacts) => Buffer | null;
 
   /** Returns what the client is told. */
-  constructor(onEnd: (defaults: LoginDefaults) => Buffer | null) {
+  constructor(onEnd: (facts: LoginFacts) => Buffer | null) {
     this.onEnd = onEnd;
   }
 
   take(type: number, message: Buffer | null): OwnTaken {
-    if (type === back.readyForQuery) return { client: this.onEnd(this.defaults) };
-    if (type === back.dataRow && message !== null) this.defaults = defaultsIn(message);
+    if (type === back.readyForQuery) return { client: this.onEnd(this.facts) };
+    if (type === back.dataRow && message !== null) this.facts = loginFactsIn(message);
     return 'goesOn';
   }
 }

@@ -1,11 +1,12 @@
 /** What makes a new session of PostgreSQL like one that is gone. Pure. */
+import { becomeRole } from '../../../pgwire/become-role.ts';
 import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { frameOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { effectsElsewhere } from '../../../pgwire/effects-elsewhere.ts';
 import { front } from '../../../pgwire/message-types.ts';
 import { failedBlock } from './failed-block.ts';
-import { askDefaults } from './login-defaults.ts';
+import { askLogin } from './login-defaults.ts';
 import type { SessionState } from './session-state.ts';
 
 /** So long a step waits for a lock of others, which may be a prepared transaction's, and stay for ever: its backend would stay, too. Then the session is made later. */
@@ -22,7 +23,7 @@ export interface RestoreStep {
   readonly onError: 'end' | 'forget' | 'expected';
   readonly statement: string;
   /** Its answer is kept. */
-  readonly asks?: 'effects' | 'defaults' | 'reads';
+  readonly asks?: 'effects' | 'login' | 'reads';
 }
 
 /**
@@ -33,9 +34,9 @@ export function restoreSteps(state: Pick<SessionState, 'snapshot' | 'statements'
   const { settings, authorization, role, channels } = state.snapshot;
   const encoding = settings.filter(([name]) => name === 'client_encoding');
   const others = settings.filter(([name]) => name !== 'client_encoding');
-  const identity: (readonly [string, string])[] = [];
-  if (authorization !== null) identity.push(['session_authorization', authorization]);
-  if (role !== null) identity.push(['role', role]);
+  const become: Buffer[] = [];
+  if (authorization !== null) become.push(becomes('session_authorization', authorization));
+  if (role !== null) become.push(role === 'none' ? setAll([['role', role]]) : becomes('role', role));
   const isAnother = authorization !== null || (role !== null && role !== 'none');
   const statements = statementSteps(state);
   const steps: RestoreStep[] = [];
@@ -43,7 +44,7 @@ export function restoreSteps(state: Pick<SessionState, 'snapshot' | 'statements'
   if (others.length > 0) steps.push(must(setAll(others)));
   for (const name of channels) steps.push(must(query(`LISTEN "${name.replaceAll('"', '""')}"`)));
   if (isAnother) steps.push(...statements.map((step): RestoreStep => ({ ...step, onError: 'expected' })));
-  if (identity.length > 0) steps.push(must(setAll(identity)));
+  steps.push(...become.map(must));
   steps.push(...statements);
   return steps;
 }
@@ -83,12 +84,12 @@ export const askElsewhere: RestoreStep = {
   asks: 'effects',
 };
 
-/** What defaults the session has, ahead of all that it is given. */
-export const askNewDefaults: RestoreStep = {
-  bytes: askDefaults,
+/** Who the session is, and what defaults it has, ahead of all that it is given. */
+export const askNewLogin: RestoreStep = {
+  bytes: askLogin,
   onError: 'expected',
   statement: '',
-  asks: 'defaults',
+  asks: 'login',
 };
 
 function must(bytes: Buffer): RestoreStep {
@@ -102,6 +103,10 @@ function runs(sql: Buffer): Buffer {
 
 function query(sql: string): Buffer {
   return frameOf(front.query, Buffer.from(`${sql}\0`, 'latin1'));
+}
+
+function becomes(setting: 'role' | 'session_authorization', oid: string): Buffer {
+  return Buffer.concat([runs(Buffer.from(becomeRole(setting, oid), 'latin1')), send.sync]);
 }
 
 function setAll(settings: readonly (readonly [string, string])[]): Buffer {

@@ -23,9 +23,9 @@ export interface StateSnapshot {
   readonly settings: readonly (readonly [name: string, value: string])[];
   /** That of the client; null: it is not known. */
   readonly encoding: string | null;
-  /** What SET SESSION AUTHORIZATION has made of the user that logged in; null: nothing. */
+  /** What SET SESSION AUTHORIZATION has made of the user that logged in, by object id; null: nothing. */
   readonly authorization: string | null;
-  /** As a setting: `none`, or a name. Null: whatever it is when one logs in. */
+  /** What SET ROLE has, by object id, for another role may have its name later; `none`: nothing. Null: whatever it is when one logs in. */
   readonly role: string | null;
   readonly channels: readonly string[];
   /** Texts of SQL's PREPARE. */
@@ -60,7 +60,8 @@ const question = ownSql(`SELECT 's', name, setting, NULL FROM pg_catalog.pg_sett
 UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL FROM pg_catalog.unnest($1::pg_catalog.text[]) n
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
 UNION ALL SELECT 'e', pg_catalog.current_setting('client_encoding'), NULL, NULL
-UNION ALL SELECT 'r', pg_catalog.current_setting('role'), NULL, NULL
+UNION ALL SELECT 'r', CASE WHEN pg_catalog.current_setting('role') = 'none' THEN 'none'
+    ELSE (SELECT oid::pg_catalog.text FROM pg_catalog.pg_roles WHERE rolname = current_user) END, NULL, NULL
 UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement,
     CASE WHEN from_sql THEN ${serverText} ELSE parameter_types::pg_catalog.oid[]::pg_catalog.text END
   FROM pg_catalog.pg_prepared_statements
@@ -71,18 +72,19 @@ UNION ALL SELECT 't', 'its temporary tables', NULL, NULL
 UNION ALL SELECT 't', 'its advisory locks', NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())
 UNION ALL SELECT 't', 'its cursors WITH HOLD', NULL, NULL WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
-UNION ALL SELECT 'a', session_user::pg_catalog.text, NULL, NULL
-  WHERE pg_catalog.convert_to(session_user::pg_catalog.text, pg_catalog.getdatabaseencoding()) <> pg_catalog.decode($2, 'hex')`);
+UNION ALL SELECT 'a', r.oid::pg_catalog.text, NULL, NULL
+  FROM pg_catalog.pg_roles r, pg_catalog.pg_stat_get_activity(pg_catalog.pg_backend_pid()) a
+  WHERE r.rolname = session_user AND r.oid <> a.usesysid`);
 
-/** `names`: of custom settings that it may have. `user`: who logged in, byte by byte, for the startup packet has no encoding. It is answered with one ReadyForQuery. */
-export function askState(names: Iterable<string>, user: string): Buffer {
+/** `names`: of custom settings that it may have. It is answered with one ReadyForQuery. */
+export function askState(names: Iterable<string>): Buffer {
   const list = [...names].map((name) => `"${name}"`).join();
   return Buffer.concat([
     send.parse(own, question),
     send.bind({
       portal: own,
       statement: own,
-      parameters: [`{${list}}`, Buffer.from(user, 'latin1').toString('hex')],
+      parameters: [`{${list}}`],
     }),
     send.execute(own),
     send.closeStatement(own),

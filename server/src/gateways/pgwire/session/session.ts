@@ -13,17 +13,11 @@ import { errorResponse, type GatewayError } from '../../../pgwire/backend-messag
 import { type Doubt, doubtFrame, leadershipFrame } from '../codec/doubt-frame.ts';
 import { type Mention, mentionInStartup } from '../codec/mentions.ts';
 import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
-import {
-  databaseOf,
-  sessionPlace,
-  type StartupMessage,
-  startupForBackend,
-  startupParameter,
-} from '../codec/startup.ts';
+import { databaseOf, sessionPlace, type StartupMessage, startupForBackend } from '../codec/startup.ts';
 import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
 import { LeavingReader, type LeftSession, statementsOf } from '../kept/left-session.ts';
-import { askDefaultsLate, type LoginDefaults } from '../kept/login-defaults.ts';
+import { askLoginLate, type LoginFacts } from '../kept/login-defaults.ts';
 import { askState, type StateSnapshot } from '../kept/state-question.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AnswerGate, Gated } from './answer-gate.ts';
@@ -352,7 +346,7 @@ export class Session implements Gated {
 
   /** Nothing is under way, and nothing more begins here: the client goes on with the next leader, or the session ends. */
   private leave(onOver: () => void): void {
-    const { onLeft, limits, startup } = this.options;
+    const { onLeft, limits } = this.options;
     const { customSettings } = this.input;
     const isQuiet = this.atBoundary && this.outbox.isEmpty && !this.client.writableNeedDrain;
     // Of one that is distrusted PostgreSQL has to close the connection by itself.
@@ -364,10 +358,10 @@ export class Session implements Gated {
     }
     this.state = 'leaving';
     this.fromClient.pause('waiting');
-    const found = (snapshot: StateSnapshot | null, defaults: LoginDefaults): void => {
+    const found = (snapshot: StateSnapshot | null, login: LoginFacts): void => {
       if (this.state !== 'leaving') return;
-      if (snapshot === null || this.clientEnded) this.end(errors.handingOver);
-      else this.left({ snapshot, defaults, settingNames: customSettings }, onLeft);
+      if (snapshot === null || login.identity === null || this.clientEnded) this.end(errors.handingOver);
+      else this.left({ snapshot, login, settingNames: customSettings }, onLeft);
       onOver();
     };
     const ended = (words: Buffer): void => {
@@ -375,12 +369,11 @@ export class Session implements Gated {
       onOver();
     };
     this.leaving = new LeavingReader(limits.frameBytesMax, found, ended);
-    const question = askState(customSettings, startupParameter(startup, 'user') ?? '');
-    this.backend.write(Buffer.concat([askDefaultsLate, question]));
+    this.backend.write(Buffer.concat([askLoginLate, askState(customSettings)]));
   }
 
   private left(
-    found: Pick<LeftSession, 'snapshot' | 'settingNames' | 'defaults'>,
+    found: Pick<LeftSession, 'snapshot' | 'settingNames' | 'login'>,
     onLeft: (session: LeftSession) => void,
   ): void {
     const { key, parameters, backend, client, spokeOfElsewhere } = this;

@@ -17,10 +17,13 @@ import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import { frame } from './frames.ts';
 import { allIsMarked } from '../kept/read-question.ts';
 
-function dataRow(text: string): Buffer {
-  const head = Buffer.from([0, 1, 0, 0, 0, 0]);
-  head.writeUInt16BE(text.length, 4);
-  return frame('D', Buffer.concat([head, Buffer.from(text)]));
+function dataRow(...columns: readonly (string | null)[]): Buffer {
+  const parts = columns.map((text) => {
+    const head = Buffer.alloc(4);
+    head.writeInt32BE(text?.length ?? -1);
+    return Buffer.concat([head, Buffer.from(text ?? '')]);
+  });
+  return frame('D', Buffer.concat([Buffer.from([0, columns.length]), ...parts]));
 }
 
 const MiB = 1_048_576;
@@ -41,11 +44,12 @@ export class FakeUpstream {
   private readonly far: Duplex;
   /** What it says when it is asked whether its sessions may act elsewhere. That question is not among what it has heard. */
   actsElsewhere = false;
-  /** What it says of the defaults of its login; null: nothing. */
+  /** What it says of its login: who it is, and defaults; null: nothing. */
+  identity: string | null = '16384:5';
   defaults: string | null = null;
   private asksEffects = false;
-  /** Nor is the one for the defaults of its login. */
-  private asksDefaults = false;
+  /** Nor is the one for its login. */
+  private asksLogin = false;
   /** What it says of the plan of a statement that may only have read. */
   plan = 'Gather';
   private asksReads = false;
@@ -95,11 +99,11 @@ export class FakeUpstream {
     const first = message.toString('latin1', headerBytes, stringEnd(message, headerBytes, message.length));
     const isEffects = first.endsWith('barista_effects') || (type === 'S' && this.asksEffects);
     this.asksEffects = isEffects && type !== 'S';
-    const isDefaults = first.endsWith('barista_login_defaults') || (type === 'S' && this.asksDefaults);
-    this.asksDefaults = isDefaults && type !== 'S';
+    const isLogin = first.endsWith('barista_login') || (type === 'S' && this.asksLogin);
+    this.asksLogin = isLogin && type !== 'S';
     const isReads = first.endsWith('barista_reads') || (type === 'S' && this.asksReads);
     this.asksReads = isReads && type !== 'S';
-    if (!isEffects && !isDefaults && !isReads) this.heard.push(`${type} ${first}`.trim());
+    if (!isEffects && !isLogin && !isReads) this.heard.push(`${type} ${first}`.trim());
     if (this.hangsAt !== null && this.heard.at(-1)?.includes(this.hangsAt) === true) this.hangs = true;
     if (this.hangs) return;
     if (type === 'Q') this.query(first);
@@ -142,7 +146,7 @@ export class FakeUpstream {
           this.say(dataRow(`[ { "Plan": { "Node Type": "${this.plan}"`));
         if (this.asksReads && this.portal.startsWith(`SELECT '${allIsMarked}'`))
           this.say(dataRow(allIsMarked));
-        if (this.asksDefaults && this.defaults !== null) this.say(dataRow(this.defaults));
+        if (this.asksLogin) this.say(dataRow(this.identity, this.defaults));
         const answer = this.run(this.portal);
         this.skips = answer[0] === 'E'.charCodeAt(0);
         return this.say(answer);
