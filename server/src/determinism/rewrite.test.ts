@@ -26,6 +26,10 @@ describe('what reads a clock or chance becomes a call of barista_fn', () => {
       'create table t (a uuid default gen_random_uuid())',
       'create table t (a uuid default barista_fn.gen_random_uuid())',
     ],
+    [
+      "insert into t values (lo_create(0), pg_catalog.lo_creat(-1), lo_from_bytea(0, '\\x00'))",
+      "insert into t values (barista_fn.lo_create(0), barista_fn.lo_creat(-1), barista_fn.lo_from_bytea(0, '\\x00'))",
+    ],
     ['select age(a), age(a, b) from t', 'select barista_fn.age(a), age(a, b) from t'],
     ['SET transaction_timeout = 300', 'SET transaction_timeout = 0'],
     ["set local  Idle_Session_Timeout to '1ms'; select 1", 'set local  Idle_Session_Timeout to 0; select 1'],
@@ -96,6 +100,8 @@ test.each([
   'set synchronize_seqscans to off',
   'reset max_parallel_workers_per_gather',
   "select set_config('max_parallel_workers_per_gather', '0', false)",
+  "alter role r valid until '2026-12-31 10:00'",
+  "select timestamptz('2026-12-31'::text)",
   'alter role r password null',
   "create role r password 'SCRAM-SHA-256$4096:c2FsdA==$a2V5:a2V5'",
   "select ('then'::text)::date, 'now'::text",
@@ -111,6 +117,11 @@ test.each([
 
 test.each([
   ["select 'now'::timestamp", "'now' as a date or time"],
+  ["select timestamptz('now'::text)", "'now' as a date or time"],
+  ["select array['2026-01-01'::text, 'now'::text]::timestamptz[]", "'now' as a date or time"],
+  ["create role r valid until 'tomorrow'", "'now' as a date or time"],
+  ["alter role r valid until 'now'", "'now' as a date or time"],
+  ["create aggregate a (int) (sfunc = f, stype = timestamptz, initcond = 'now')", "'now' as a date or time"],
   ["select date 'today 10:00'", "'now' as a date or time"],
   ["insert into t values (' Tomorrow')", "'now' without a type"],
   ["select '[now,infinity)'::tstzrange", "'now' as a date or time"],

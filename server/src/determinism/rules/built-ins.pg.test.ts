@@ -52,7 +52,7 @@ const alike = words(
   'to_regprocedure to_regrole to_regtype to_regtypemod to_timestamp to_tsquery to_tsvector ts_debug ts_headline ts_match_tq ts_match_tt ts_parse ts_token_type version websearch_to_tsquery xml',
   'xml_is_well_formed aclitemin aclitemout suppress_redundant_updates_trigger tsvector_update_trigger tsvector_update_trigger_column unique_key_recheck',
   // Large objects, chance and sequences, which go on alike.
-  'lo_close lo_creat lo_create lo_from_bytea lo_get lo_lseek lo_lseek64 lo_open lo_put lo_tell lo_tell64 lo_truncate lo_truncate64 lo_unlink loread lowrite nextval random random_normal setseed setval',
+  'lo_close lo_get lo_lseek lo_lseek64 lo_open lo_put lo_tell lo_tell64 lo_truncate lo_truncate64 lo_unlink loread lowrite nextval random random_normal setseed setval',
   // Has rules of its own.
   'set_config',
 );

@@ -78,7 +78,8 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext, inspec
     return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
   }
   const counts = replaced.get(name);
-  if (counts === undefined) return undefined;
+  // A cast that is written as a call.
+  if (counts === undefined) return readByClock(name, argumentsOf(node)[0], node.location);
   if (!counts.includes(Array.isArray(node.args) ? node.args.length : 0)) return undefined;
   if (parts.length === 1 && context.userFunctions?.has(name) === true)
     return {
@@ -138,22 +139,29 @@ function checkLiteral({ node, parent }: Visited): Finding {
   };
 }
 
-/** `('now'::text)::timestamptz`: the literal is a text, and is read by the clock all the same. */
+/** `('now'::text)::timestamptz`, `array['now'::text]::timestamptz[]`: the literal is a text, and is read by the clock all the same. */
 function checkCast({ node }: Visited): Finding {
-  const type = strings((node.typeName as TreeNode | undefined)?.names).at(-1) ?? '';
-  if (!clockTypes.has(type)) return undefined;
-  let arg = node.arg as TreeNode | undefined;
-  if (arg?.TypeCast === undefined) return undefined;
-  while (arg?.TypeCast !== undefined) arg = (arg.TypeCast as TreeNode).arg as TreeNode | undefined;
-  const value = ((arg?.A_Const as TreeNode | undefined)?.sval as TreeNode | undefined)?.sval;
-  if (typeof value !== 'string' || !mentionsClock(value)) return undefined;
+  const arg = node.arg as TreeNode | undefined;
+  if (arg?.TypeCast === undefined && arg?.A_ArrayExpr === undefined) return undefined;
+  return readByClock(strings((node.typeName as TreeNode | undefined)?.names).at(-1), arg, node.location);
+}
+
+function readByClock(type: string | undefined, arg: TreeNode | undefined, at: unknown): Finding {
+  if (type === undefined || !clockTypes.has(type)) return undefined;
+  const elements = (arg?.A_ArrayExpr as TreeNode | undefined)?.elements;
+  const all = Array.isArray(elements) ? (elements as readonly TreeNode[]) : [arg];
+  const value = all.map(constantOf).find((text) => text !== undefined && mentionsClock(text));
+  if (value === undefined) return undefined;
   return {
     message: `'${value}' as ${type} would be read by each replica's own clock`,
     hint: 'Write CURRENT_TIMESTAMP, CURRENT_DATE + 1 and such.',
     rule: "'now' as a date or time",
-    position: Math.max(0, Number(node.location ?? 0)) + 1,
+    position: Math.max(0, Number(at ?? 0)) + 1,
   };
 }
+
+/** Of a role, an aggregate and such: a text that is not written as a literal of an expression is. */
+const timeOptions = new Set(['validUntil', 'initcond', 'minitcond']);
 
 function checkSelect(node: TreeNode, isWrite: boolean): Finding {
   const ordered = Array.isArray(node.sortClause);
@@ -209,6 +217,13 @@ function isOfOneReplica({ kind, node }: Visited): boolean {
 /** Of a statement: `CACHE 20`, `DEFERRABLE`. */
 function checkOption(node: TreeNode): Finding {
   const name = word(node, 'defname');
+  const text = ((node.arg as TreeNode | undefined)?.String as TreeNode | undefined)?.sval;
+  if (timeOptions.has(name) && typeof text === 'string' && mentionsClock(text))
+    return {
+      message: `'${text}' would be read by each replica's own clock`,
+      hint: 'Write the date and the time.',
+      rule: "'now' as a date or time",
+    };
   const integer = (node.arg as TreeNode | undefined)?.Integer as TreeNode | undefined;
   if (name === 'cache' && integer?.ival !== 1)
     return {

@@ -1,5 +1,5 @@
 /**
- * The built-in functions that read a clock, chance or the machine, and what becomes of a call: one of `barista_fn`, or a refusal.
+ * The built-in functions that read a clock, chance, the machine or the next number of an object, and what becomes of a call: one of `barista_fn`, or a refusal.
  *
  * Left alone: random(), random_normal(), random(min, max) and setseed(): their generator is the session's own, and the executor seeds it for each operation (`SET seed`). current_user and
  * its kin, version() and sequences are the same at every replica that executes the same.
@@ -17,6 +17,9 @@ export const replaced: ReadonlyMap<string, readonly number[]> = new Map([
   ['uuidv4', [0]],
   ['uuidv7', [0, 1]],
   ['pg_backend_pid', [0]],
+  ['lo_create', [1]],
+  ['lo_creat', [1]],
+  ['lo_from_bytea', [2]],
 ]);
 
 const transactionIds =

@@ -137,3 +137,28 @@ describe('what a session has', () => {
     expect(await feed.sql('b', "SELECT current_setting('statement_timeout')")).toBe('(0) SELECT 1 I');
   });
 });
+
+describe('a large object', () => {
+  it('has the number that the seed gives, whatever PostgreSQL would count next, and never one that is taken', async () => {
+    const made = async (call: string): Promise<string> => {
+      await postgres.superuser.query('SET seed = 0.5');
+      const { rows } = await postgres.superuser.query<{ n: number }>(`SELECT barista_fn.${call} AS n`);
+      const content = await postgres.superuser.query<{ text: Buffer }>('SELECT lo_get($1) AS text', [
+        rows[0]!.n,
+      ]);
+      return `${rows[0]!.n} ${content.rows[0]!.text.toString()}`;
+    };
+    const first = await made('lo_create(0)');
+    await postgres.superuser.query(`SELECT lo_unlink(${first}); CREATE TYPE counted AS (a int)`);
+    const again = await made("lo_from_bytea(0, 'text')");
+    expect(again).toBe(`${first.trim()} text`);
+    const next = await made('lo_creat(-1)');
+    expect(Number(next)).not.toBe(Number(first));
+    expect(await made("lo_from_bytea(77, 'given')")).toBe('77 given');
+    await expect(made('lo_create(77)')).rejects.toThrow('duplicate key');
+    const { rows } = await postgres.superuser.query<{ none: number | null }>(
+      'SELECT barista_fn.lo_create(NULL) AS none',
+    );
+    expect(rows[0]!.none).toBeNull();
+  });
+});

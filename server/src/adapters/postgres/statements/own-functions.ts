@@ -42,6 +42,10 @@ const tick = `pg_catalog.split_part(pg_catalog.set_config('${tickSetting}', coal
 /** 32 hexadecimal digits, drawn. */
 const drawn = 'pg_catalog.md5(pg_catalog.random()::text || pg_catalog.random()::text)';
 
+/** A number for a large object that none has yet: PostgreSQL's own are taken from a counter that goes further at each replica that was restarted. */
+const freeNumber = `(SELECT n FROM (SELECT (pg_catalog.floor(pg_catalog.random() * 4294900000) + 16384)::bigint::oid AS n FROM pg_catalog.generate_series(1, 1000)) drawn
+  WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_largeobject_metadata m WHERE m.oid = n) LIMIT 1)`;
+
 const stable = 'LANGUAGE sql STABLE';
 const volatile = 'LANGUAGE sql VOLATILE';
 const define = (name: string, returns: string, how: string, body: string): string =>
@@ -112,5 +116,17 @@ export const functionsSql = [
     'int',
     stable,
     `SELECT ${orElse(part(operationSetting, 2), 'pg_catalog.pg_backend_pid()::text')}::int`,
+  ),
+  ...[
+    ['lo_create(oid)', 'pg_catalog.lo_create(NUMBER)'],
+    ['lo_creat(int)', `pg_catalog.lo_create(${freeNumber})`],
+    ['lo_from_bytea(oid, pg_catalog.bytea)', 'pg_catalog.lo_from_bytea(NUMBER, $2)'],
+  ].map(([name = '', made = '']) =>
+    define(
+      name,
+      'pg_catalog.oid',
+      `${volatile} STRICT`,
+      `SELECT ${made.replace('NUMBER', `CASE WHEN $1 = 0 THEN ${freeNumber} ELSE $1 END`)}`,
+    ),
   ),
 ].join('\n');

@@ -13,7 +13,7 @@ import type { Pointer } from '../../../ports/statement-database.ts';
 import { ownSql } from '../../../pgwire/own-sql.ts';
 import { quoteLiteral } from '../pg-client.ts';
 
-const version = 'barista statements 7';
+const version = 'barista statements 8';
 
 const definer = 'SECURITY DEFINER SET search_path = pg_catalog, pg_temp';
 
