@@ -32,6 +32,7 @@ import { AgreedPauses } from '../replica/statements/agreed-pauses.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
 import { EarlierSessions } from '../replica/statements/earlier-sessions.ts';
+import { Lagging } from '../replica/statements/lagging.ts';
 import { RenewedPayload } from '../replica/statements/renewed-payload.ts';
 import { StatementReplica } from '../replica/statements/statement-replica.ts';
 import { ReplicaSessions } from '../replica/statements/statement-sessions.ts';
@@ -66,6 +67,8 @@ const sharedIdleMs = 31 * 60_000;
 const sharedOpenMs = 5 * 60_000;
 /** What has failed is tried again. */
 const againMs = 1000;
+/** What a copy of another replica's database takes is reckoned by that. */
+const copyBytesPerSecond = 20_000_000;
 /** So far behind what is chosen a replica asks nobody to wait for it. */
 const nearSlots = 1000;
 
@@ -324,6 +327,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     submissions,
     preparation: createPreparation,
     whyNot: () => replica.whyNot(),
+    whyNoMore: () => lagging.whyNot,
     findLogin: createLoginFinder(postgres.instance),
     reservedUsers,
     levels: levelRulesOf(config),
@@ -345,6 +349,15 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     sessions.endAll(reason);
     shared.endAll(reason);
   };
+  const lagging = new Lagging({
+    timers,
+    position: () => (database.isUp ? { pointer: payload.pointer, commitPoint: protocol.commitPoint } : null),
+    sessionsMax: config.bounds.clientsMax * config.peers.length,
+    endSessions,
+    findCopy: (atLeast) => copies.find(atLeast),
+    bytesPerSecond: Math.min(copyBytesPerSecond, config.snapshot.bytesPerSecondMax ?? copyBytesPerSecond),
+    takeCopy: (atLeast) => void replacement.begin('behind', atLeast),
+  });
   const shown = new ShownOperations({
     replicas: config.peers.map(({ id }) => id),
     tellsSql: config.http.statements,
@@ -411,6 +424,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       stopSweeping();
       stopLooking();
       earlier.stop();
+      lagging.stop();
       copies.stop();
       heldRuns.stop();
       return replica.stop();

@@ -6,7 +6,7 @@
 import type { Logger } from 'pino';
 import { describeInstallation, type Installation } from '../adapters/postgres/copy/installation.ts';
 import { createPacer } from '../adapters/postgres/copy/pacer.ts';
-import { keptCopySource, takeKeptCopy } from '../adapters/postgres/kept/give-copy.ts';
+import { keptCopySource, lookAtKeptCopy, takeKeptCopy } from '../adapters/postgres/kept/give-copy.ts';
 import { createCopyMaker } from '../adapters/postgres/kept/make-copy.ts';
 import { systemClock } from '../adapters/system-clock.ts';
 import type { ReplicaConfig } from '../config/replica-config.ts';
@@ -21,6 +21,7 @@ import { transferState } from '../replica/database/state-transfer.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { CopyKeeper } from '../replica/statements/copy-keeper.ts';
 import { type HeldLog, heldLog } from '../replica/statements/held-log.ts';
+import type { FoundCopy } from '../replica/statements/lagging.ts';
 import { positionNone } from '../wal/position.ts';
 import type { StatementPostgres } from './statement-database.ts';
 
@@ -142,6 +143,26 @@ export class StatementCopies {
         pass: (bytes) => pacer.pass(bytes),
       }),
     );
+  }
+
+  /** The newest that another replica keeps, of slot `atLeast` or above; null: there is none. None is made for it. */
+  async find(atLeast: Slot): Promise<FoundCopy | null> {
+    const { config, cluster, transport } = this.options;
+    const { installation } = this;
+    if (installation === null) return null;
+    const looked = transport.connected().map(async (peer): Promise<FoundCopy | null> => {
+      try {
+        const channel = await transport.open(peer, this.ended.signal);
+        const owner = { group: config.group, cluster };
+        const { note, bytes } = await lookAtKeptCopy(channel, { owner, installation, atLeast });
+        return { slot: note.slot, bytes };
+      } catch {
+        // It has none, or is away.
+        return null;
+      }
+    });
+    const found = (await Promise.all(looked)).filter((copy) => copy !== null);
+    return found.toSorted((one, other) => other.slot - one.slot)[0] ?? null;
   }
 
   /** One that another replica keeps, of slot `atLeast` or above, is kept here when it resolves with `here`. Tried without end, unless `asksOnce` says that each replica was to be asked once: it is asked after each round in vain. */

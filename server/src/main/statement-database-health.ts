@@ -41,6 +41,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   adopted:
     'the answers of all replicas to a statement differ, and the group goes on from the database of another one',
   copyUseless: 'the copy that took its place cannot be gone on from',
+  behind: 'it does not come nearer to what the group has executed',
   damaged: 'its files are damaged',
   presumedDamaged: 'its files are damaged, or no attempt brings PostgreSQL up with them',
   logPurged: 'the log of the group begins behind what it has executed',

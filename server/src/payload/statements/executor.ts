@@ -70,6 +70,7 @@ export type InexactReason =
   | 'differs'
   | 'adopted'
   | 'copyUseless'
+  | 'behind'
   | 'damaged'
   | 'presumedDamaged';
 

@@ -13,6 +13,7 @@ const paces: Paces = {
   restAskedMs: 2_000,
   furtherAskedMs: 4_000,
   restMsMax: 5_000,
+  pressedAfterBusyMs: 60_000,
   againMs: 3_000,
   furtherAgainMs: 1_000,
 };
@@ -135,6 +136,18 @@ describe('who keeps a copy', () => {
     expect(keeper.isPressed).toBe(true);
     await pass(2_000);
     await keeper.reached(9 as Slot);
+    await pass(100);
+    expect(keeper.isPressed).toBe(false);
+    // Before it comes back it would have to do so much again.
+    for (let time = 0; time < 7; time += 1) {
+      keeper.executed(8_000);
+      expect(keeper.isPressed).toBe(false);
+      await pass(7_000);
+    }
+    keeper.executed(8_000);
+    expect(keeper.isPressed).toBe(true);
+    await pass(4_000);
+    await keeper.reached(11 as Slot);
     await pass(100);
     expect(keeper.isPressed).toBe(false);
     keeper.stop();

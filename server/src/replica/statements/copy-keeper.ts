@@ -2,7 +2,7 @@
  * When a replica makes a copy of its own database, to go on from there when it must.
  *
  * Responsible for: the pace, one at a time, and the moment without open transactions at which a copy is of one slot. How it is made is the adapters' business (ports/kept-copy.ts).
- * Invariants: what is executed again after a stop is bounded by what was executed since the copy, or since it went further; either takes a twentieth of the time at most; a copy is kept only of slots that stay in every log.
+ * Invariants: what is executed again after a stop is bounded by what was executed since the copy, or since it went further, some minutes of work at most where copies can be made; either takes a twentieth of the time at most; a copy is kept only of slots that stay in every log.
  */
 import type { Logger } from 'pino';
 import type { Slot } from '../../multipaxos/types/names.ts';
@@ -40,6 +40,8 @@ export interface Paces {
   readonly furtherAskedMs: number;
   /** So long it is waited for at all. */
   readonly restMsMax: number;
+  /** So much that would be executed again after a stop is worth the end of what keeps a moment of rest from coming. */
+  readonly pressedAfterBusyMs: number;
   /** After one that came to nothing, and after going further did. */
   readonly againMs: number;
   readonly furtherAgainMs: number;
@@ -53,6 +55,7 @@ export const usualPaces: Paces = {
   restAskedMs: 2_000,
   furtherAskedMs: 8_000,
   restMsMax: 30_000,
+  pressedAfterBusyMs: 120_000,
   againMs: 60_000,
   furtherAgainMs: 5_000,
 };
@@ -69,6 +72,8 @@ export class CopyKeeper implements Resting {
   private readonly paces: Paces;
   private readonly stopLooking: () => void;
   private busyMs = 0;
+  /** What was executed since the slot of the copy that is kept took so long. */
+  private sinceKeptMs = 0;
   private readonly costMs = { whole: 0, further: 0 };
   private notBeforeMs = 0;
   /** One that is under way. Never rejects. */
@@ -130,13 +135,15 @@ export class CopyKeeper implements Resting {
   /** Something was executed, and took so long. */
   executed(ms: number): void {
     this.busyMs += ms;
+    this.sinceKeptMs += ms;
   }
 
-  /** A moment of rest must come, whatever has to be ended for it: none came by itself, and without a copy the log fills up, or another replica has no database. */
+  /** A moment of rest must come, whatever has to be ended for it: none came by itself, and without a copy the log fills up, another replica has no database, or this one would take long to come back. */
   get isPressed(): boolean {
     const { timers, isLogFilling } = this.options;
     const isWanted = timers.nowMs() - this.wantedAtMs < wantedMs;
-    return this.lacked === 'rest' && (isWanted || isLogFilling());
+    const takesLong = this.sinceKeptMs > this.paces.pressedAfterBusyMs;
+    return this.lacked === 'rest' && (isWanted || isLogFilling() || takesLong);
   }
 
   /** For another reason than that no moment of rest came. */
@@ -205,6 +212,7 @@ export class CopyKeeper implements Resting {
       if (slot === null) throw new Error('no moment without open transactions');
       if (!(await this.settled(slot))) throw new Error(`slot ${slot} may be taken back yet`);
       failure = 'other';
+      const sinceKeptBefore = this.sinceKeptMs;
       const restedAtMs = timers.nowMs();
       const made = await copy.complete();
       workMs += timers.nowMs() - restedAtMs;
@@ -214,6 +222,7 @@ export class CopyKeeper implements Resting {
       if (kind === 'whole') logger.info(told, 'a copy of its own database is kept');
       else logger.debug(told, 'the copy of its own database went further');
       this.lacked = null;
+      this.sinceKeptMs -= sinceKeptBefore;
       this.wantedAtMs = Number.NEGATIVE_INFINITY;
       onKept(slot);
     } catch (error) {

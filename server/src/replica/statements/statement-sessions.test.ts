@@ -35,6 +35,7 @@ function setUp(): {
     submissions,
     preparation: createPreparation,
     whyNot: () => null,
+    whyNoMore: () => null,
     earlier: { isOver: true, whenOver: () => Promise.resolve() },
     findLogin: () => Promise.reject(new Error('nobody logs in')),
     reservedUsers: [],

@@ -24,8 +24,10 @@ import type { Submissions } from './submissions.ts';
 export interface SessionsOptions {
   readonly submissions: Submissions<OperationResult>;
   readonly preparation: () => RequestPreparation;
-  /** Null: sessions may be opened here. */
+  /** Null: sessions are served here. */
   readonly whyNot: () => string | null;
+  /** Null: nor does anything keep new ones out. */
+  readonly whyNoMore: () => string | null;
   /** None is opened before. */
   readonly earlier: Pick<EarlierSessions, 'isOver' | 'whenOver'>;
   readonly findLogin: FindLogin;
@@ -81,7 +83,7 @@ export class ReplicaSessions implements StatementSessions {
   }
 
   whyNot(): string | null {
-    return this.options.whyNot();
+    return this.options.whyNot() ?? this.options.whyNoMore();
   }
 
   async open(

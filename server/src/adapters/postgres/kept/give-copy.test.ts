@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { duplexPair, Transform } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Slot } from '../../../multipaxos/types/names.ts';
-import { keptCopySource, takeKeptCopy } from './give-copy.ts';
+import { keptCopySource, lookAtKeptCopy, takeKeptCopy } from './give-copy.ts';
 import { KeptDirectory } from './kept-directory.ts';
 
 const owner = { group: 'g', cluster: 'c' };
@@ -101,5 +101,21 @@ describe('a copy that another replica keeps', () => {
       code: 'unlike',
     });
     expect(target.note).toBeNull();
+  });
+
+  it('is looked at, and none is made for it', async () => {
+    const source = await directoryOf();
+    await keep(source, 7);
+    const wanted: string[] = [];
+    const look = (atLeast: number): ReturnType<typeof lookAtKeptCopy> => {
+      const [near, far] = duplexPair();
+      const onWanted = (): void => void wanted.push('wanted');
+      const options = { directory: source, owner, installation, onWanted, pass: () => Promise.resolve() };
+      void keptCopySource(options).serve(near);
+      return lookAtKeptCopy(far, { owner, installation, atLeast });
+    };
+    expect(await look(7)).toMatchObject({ note: { slot: 7 }, bytes: big.length + 9 });
+    await expect(look(8)).rejects.toMatchObject({ code: 'sourceUnavailable' });
+    expect(wanted).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /**
  * The copy that a replica keeps of its own database, for another replica, whole, over a channel of bytes:
  *
- *   target -> source   a line: what it is, and which slot is the least that is of use to it
+ *   target -> source   a line: what it is, which slot is the least that is of use to it, and whether one is to be made otherwise
  *   source -> target   a line: the note of the copy, or why there is none; then for each directory and file a line, and behind a file's its bytes; a line with the SHA-256 of all of it
  *
  * Lines are JSON. Nothing is held up at the source, which goes on: what is sent does not change. Time limits are the channel's.
@@ -31,6 +31,8 @@ const hello = z.object({
     icu: z.string().nullable(),
   }),
   atLeast: z.int(),
+  /** Without one that is of use: one is to be made. */
+  isUrgent: z.boolean().default(true),
 });
 const begin = z.union([
   z.object({ note: z.string(), bytes: z.int().min(0) }),
@@ -85,7 +87,7 @@ async function give({ directory, owner, installation, onWanted, pass }: GiveOpti
   if (unlike !== null) throw new CopyError('unlike', unlike);
   const { note, keptData } = directory;
   if (note === null || note.slot < asked.atLeast) {
-    onWanted();
+    if (asked.isUrgent) onWanted();
     throw new CopyError('sourceUnavailable', 'it keeps no copy yet that is of use, and makes one');
   }
   const items = await itemsBelow(keptData);
@@ -132,11 +134,42 @@ function sent(channel: Duplex, part: Buffer | string): Promise<void> {
   });
 }
 
-export interface TakeOptions {
-  readonly directory: KeptDirectory;
+/** What is asked of a source. */
+interface Asked {
   readonly owner: CopyOwner;
   readonly installation: Installation;
   readonly atLeast: number;
+}
+
+/** The note of the copy that another replica keeps, and how many bytes that has; none is made for it. @throws CopyError; Error of the channel */
+export async function lookAtKeptCopy(
+  channel: Duplex,
+  { owner, installation, atLeast }: Asked,
+): Promise<{ readonly note: CopyNote; readonly bytes: number }> {
+  try {
+    await sent(channel, line({ protocol, ...owner, installation, atLeast, isUrgent: false }));
+    return noteIn(await new ByteReader(channel).line(), owner, atLeast);
+  } finally {
+    channel.destroy();
+  }
+}
+
+/** @throws CopyError */
+function noteIn(
+  answer: string,
+  { cluster }: CopyOwner,
+  atLeast: number,
+): { readonly note: CopyNote; readonly bytes: number } {
+  const began = begin.parse(JSON.parse(answer));
+  if ('code' in began) throw new CopyError(began.code as CopyErrorCode, began.message);
+  const note = noteOf(began.note);
+  if (note === null || note.cluster !== cluster || note.slot < atLeast)
+    throw new CopyError('copyInvalid', 'the note of the copy cannot be read, or is of another');
+  return { note, bytes: began.bytes };
+}
+
+export interface TakeOptions extends Asked {
+  readonly directory: KeptDirectory;
   readonly onProgress: (progress: CopyProgress) => void;
   readonly signal: AbortSignal;
 }
@@ -164,11 +197,7 @@ async function take(channel: Duplex, options: TakeOptions): Promise<CopyNote> {
   await sent(channel, line({ protocol, ...owner, installation, atLeast }));
   const sum = createHash('sha256');
   const reader = new ByteReader(channel, (part) => sum.update(part));
-  const began = begin.parse(JSON.parse(await reader.line()));
-  if ('code' in began) throw new CopyError(began.code as CopyErrorCode, began.message);
-  const note = noteOf(began.note);
-  if (note === null || note.cluster !== owner.cluster || note.slot < atLeast)
-    throw new CopyError('copyInvalid', 'the note of the copy cannot be read, or is of another');
+  const { note, bytes } = noteIn(await reader.line(), owner, atLeast);
   await directory.begin();
   const to = directory.making;
   await makeDirectories(to, 0o700);
@@ -192,7 +221,7 @@ async function take(channel: Duplex, options: TakeOptions): Promise<CopyNote> {
       await file.close();
     }
     bytesReceived += next.bytes;
-    onProgress({ bytesCompared: bytesReceived, bytesToCompare: began.bytes, bytesReceived });
+    onProgress({ bytesCompared: bytesReceived, bytesToCompare: bytes, bytesReceived });
   }
   await directory.complete(note);
   return note;

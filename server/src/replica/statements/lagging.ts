@@ -1,0 +1,110 @@
+/**
+ * How far this replica is behind what is chosen, and what follows from that.
+ *
+ * Its clients' operations are executed at the other replicas at once, and their transactions hold locks there until the client has heard of it here and sends the next one. So one that lags lets nobody in, and one that lags far ends its
+ * sessions. One that does not come nearer takes the copy of another replica, if that is quicker.
+ * Counted in operations, for a request that lasts holds up all replicas alike: each session has one operation under way, so that no more wait behind it than there are sessions.
+ */
+import type { Slot } from '../../multipaxos/types/names.ts';
+import type { Timers } from '../../ports/clock.ts';
+
+export interface FoundCopy {
+  readonly slot: Slot;
+  readonly bytes: number;
+}
+
+export interface LaggingOptions {
+  readonly timers: Pick<Timers, 'every' | 'nowMs'>;
+  /** Null: nothing is executed here now. */
+  readonly position: () => { readonly pointer: Slot; readonly commitPoint: Slot } | null;
+  /** Of the whole group, at most. */
+  readonly sessionsMax: number;
+  readonly endSessions: (reason: string) => void;
+  /** One of another replica, of that slot or above; null: there is none now. */
+  readonly findCopy: (atLeast: Slot) => Promise<FoundCopy | null>;
+  /** A copy's, at most. */
+  readonly bytesPerSecond: number;
+  readonly takeCopy: (atLeast: Slot) => void;
+}
+
+const lookMs = 1_000;
+const slotsMin = 1_000;
+/** Ends sessions at so many times what lets nobody in. */
+const endsTimes = 3;
+/** Is worth a copy. */
+const farSlots = 10_000;
+/** How fast it comes nearer is measured over so long. */
+const measureMs = 30_000;
+/** Nearer than that it comes by itself. */
+const slowMs = 120_000;
+/** Behind a search for a copy. */
+const notAgainMs = 120_000;
+
+export class Lagging {
+  private readonly options: LaggingOptions;
+  private readonly stopLooking: () => void;
+  private readonly refusesAt: number;
+  private isRefusing = false;
+  private hasEnded = false;
+  private measured: { readonly atMs: number; readonly lag: number } | null = null;
+  private notBeforeMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LaggingOptions) {
+    this.options = options;
+    this.refusesAt = slotsMin + 2 * options.sessionsMax;
+    this.stopLooking = options.timers.every(lookMs, () => this.look());
+  }
+
+  /** Null: it may let clients in. */
+  get whyNot(): string | null {
+    const lag = this.lag();
+    this.isRefusing = lag > (this.isRefusing ? this.refusesAt / 2 : this.refusesAt);
+    return this.isRefusing ? `this replica is ${lag} operations behind the group` : null;
+  }
+
+  stop(): void {
+    this.stopLooking();
+  }
+
+  private lag(): number {
+    const position = this.options.position();
+    return position === null ? 0 : position.commitPoint - position.pointer;
+  }
+
+  private look(): void {
+    const lag = this.lag();
+    const { whyNot } = this;
+    if (whyNot === null) this.hasEnded = false;
+    if (whyNot !== null && lag > endsTimes * this.refusesAt && !this.hasEnded) {
+      this.hasEnded = true;
+      this.options.endSessions(whyNot);
+    }
+    this.measure(lag);
+  }
+
+  private measure(lag: number): void {
+    const nowMs = this.options.timers.nowMs();
+    if (lag < farSlots) {
+      this.measured = null;
+      return;
+    }
+    this.measured ??= { atMs: nowMs, lag };
+    const tookMs = nowMs - this.measured.atMs;
+    if (tookMs < measureMs) return;
+    const nearer = this.measured.lag - lag;
+    this.measured = { atMs: nowMs, lag };
+    const leftMs = nearer > 0 ? (lag / nearer) * tookMs : Number.POSITIVE_INFINITY;
+    if (leftMs > slowMs && nowMs >= this.notBeforeMs) void this.search(leftMs);
+  }
+
+  private async search(leftMs: number): Promise<void> {
+    const { timers, position, findCopy, bytesPerSecond, takeCopy } = this.options;
+    const now = position();
+    if (now === null) return;
+    this.notBeforeMs = timers.nowMs() + notAgainMs;
+    const atLeast = Math.ceil((now.pointer + now.commitPoint) / 2) as Slot;
+    const found = await findCopy(atLeast);
+    if (found !== null && (found.bytes / bytesPerSecond) * 1000 < leftMs && position() !== null)
+      takeCopy(atLeast);
+  }
+}
