@@ -13,6 +13,16 @@ export function noLeader(reason: string): GatewayError {
   };
 }
 
+/** Where every replica serves its clients by itself, for whatever reason this one does not. */
+export function notServing(reason: string): GatewayError {
+  return {
+    sqlState: '57P03',
+    message: 'this replica is not accepting connections now',
+    detail: reason,
+    hint: 'Try again shortly, or connect to another replica.',
+  };
+}
+
 export const databaseDown: GatewayError = {
   sqlState: '57P03',
   message: "the database is not accepting connections now: this replica's PostgreSQL is down",

@@ -4,7 +4,7 @@ import { type GatewayError, readyForQuery } from '../../../pgwire/backend-messag
 import { authentication } from '../codec/authentication-messages.ts';
 import { databaseOf, roleOf, type StartupMessage } from '../codec/startup.ts';
 import { startupSetting, startupSettings } from '../codec/startup-options.ts';
-import { noLeader, databaseDown } from '../errors.ts';
+import { databaseDown, notServing } from '../errors.ts';
 import { isGone } from '../login/authenticate.ts';
 import { ownSettingRefused } from '../statements/errors.ts';
 import { StatementSession } from '../statements/statement-session.ts';
@@ -33,7 +33,7 @@ export async function placeStatementClient(
   const { client, startup, connection } = arrival;
   const why = await untilServed(front, sessions, () => isGone(client));
   if (isGone(client)) return null;
-  if (why !== null) return noLeader(why);
+  if (why !== null) return notServing(why);
   if (hasOwnSetting(startup)) return ownSettingRefused;
   if (startupSetting(startup, acknowledgeName) !== undefined && !sessions.hasLevels) return ownSettingRefused;
   const refused =
