@@ -6,7 +6,7 @@
 import { SessionState } from '../../server/src/gateways/pgwire/kept/session-state.ts';
 import { ForeseenCommit } from '../../server/src/gateways/pgwire/kept/foreseen-commit.ts';
 import { FailedBlock } from '../../server/src/gateways/pgwire/kept/failed-block.ts';
-import { KeptBudget } from '../../server/src/gateways/pgwire/kept/kept-budget.ts';
+import { KeptBudgets } from '../../server/src/gateways/pgwire/kept/kept-budget.ts';
 import * as telling from '../../server/src/gateways/pgwire/kept/telling-text.ts';
 import { UpstreamReader } from '../../server/src/gateways/pgwire/kept/upstream-reader.ts';
 import { readSaslChoice } from '../../server/src/gateways/pgwire/codec/authentication-messages.ts';
@@ -148,7 +148,7 @@ export const readers: Readonly<Record<string, Feed>> = {
     });
   }),
   'gateways/pgwire/kept/session-state.ts SessionState': stream(() => {
-    const budget = new KeptBudget(frameBytesMax);
+    const budget = new KeptBudgets(2 * frameBytesMax).of('one');
     const state = new SessionState({ preparedBytesMax: 2 ** 20, budget });
     return parts((part, chunk) => state.sent(part, chunk, 0));
   }),

@@ -18,7 +18,7 @@ import type { Front, ServedBackend } from './front/sessions.ts';
 import { ToldErrors } from './front/told-errors.ts';
 import { VouchedLinks } from './front/vouched-links.ts';
 import { IdleWatch } from './kept/idle-watch.ts';
-import { KeptBudget } from './kept/kept-budget.ts';
+import { KeptBudgets } from './kept/kept-budget.ts';
 import { Turns } from './kept/turns.ts';
 import { ThreadShare } from './session/thread-share.ts';
 import { type AccessRuleText, compileAccess } from './login/access-rules.ts';
@@ -116,7 +116,7 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     requestDatabases: new RequestDatabases(service),
     moves: new Turns(limits.movesMax),
     share: new ThreadShare(),
-    keptBudget: new KeptBudget(limits.keptBytesInAllMax),
+    keptBudgets: new KeptBudgets(limits.keptBytesInAllMax),
     idleWatch: new IdleWatch(limits.idleLookMs),
     vouched: new VouchedLinks(),
     sockets: new Set(),

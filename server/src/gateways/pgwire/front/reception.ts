@@ -8,7 +8,7 @@ import type { Service } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
 import { ProtocolViolation, UnreadableStart } from '../../../pgwire/protocol-violation.ts';
 import { consistencyOf, readModes } from '../codec/read-consistency.ts';
-import { plainStartup, type StartupMessage } from '../codec/startup.ts';
+import { plainStartup, roleOf, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import { KeptClient, type KeptClientOptions } from '../kept/kept-client.ts';
 import type { LeftSession } from '../kept/left-session.ts';
@@ -260,7 +260,7 @@ function keep(
     open: upstreamOpener(front, arrival),
     turns: front.moves,
     share: front.share,
-    budget: front.keptBudget,
+    budget: front.keptBudgets.of(roleOf(startup)),
     onAuthenticated: () => {
       // The leader's gateway has seen to it, if this one has not.
       arrival.isProven = true;

@@ -21,7 +21,7 @@ import type { LateWatch } from '../session/late-watch.ts';
 import type { RequestDatabases } from '../session/named/request-databases.ts';
 import { Session } from '../session/session.ts';
 import type { IdleWatch } from '../kept/idle-watch.ts';
-import type { KeptBudget } from '../kept/kept-budget.ts';
+import type { KeptBudgets } from '../kept/kept-budget.ts';
 import type { LeftSession } from '../kept/left-session.ts';
 import type { Turns } from '../kept/turns.ts';
 import type { ThreadShare } from '../session/thread-share.ts';
@@ -70,7 +70,7 @@ export interface Front {
   readonly moves: Turns;
   /** Of the thread, for what kept clients and their upstreams say. */
   readonly share: ThreadShare;
-  readonly keptBudget: KeptBudget;
+  readonly keptBudgets: KeptBudgets;
   readonly idleWatch: IdleWatch;
   readonly vouched: VouchedLinks;
   readonly sockets: Set<Socket>;

@@ -8,7 +8,7 @@ import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';
 import { Following } from './following.ts';
 import { assigning } from './id-question.ts';
-import { KeptBudget } from './kept-budget.ts';
+import { KeptBudgets } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { settle, settleAfter } from './settlement.ts';
 import { emptySnapshot } from './state-question.ts';
@@ -28,7 +28,7 @@ function following(sends: (bytes: Buffer) => void = () => undefined): Following 
   return new Following({
     startup: { kind: 'startup', version: 3 << 16, parameters: [['user', 'u']], tunnelNonce: null },
     limits: defaultLimits,
-    budget: new KeptBudget(1 << 20),
+    budget: new KeptBudgets(2 * (1 << 20)).of('one'),
     onKey: () => undefined,
     send: sends,
     onAuthenticated: () => undefined,

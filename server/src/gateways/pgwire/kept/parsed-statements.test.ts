@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { parse } from '../../../pgwire/frontend-messages.ts';
-import { KeptBudget } from './kept-budget.ts';
+import { KeptBudgets } from './kept-budget.ts';
 import { ParsedStatements } from './parsed-statements.ts';
 
 function names(statements: ParsedStatements): string[] {
@@ -8,7 +8,7 @@ function names(statements: ParsedStatements): string[] {
 }
 
 it('statements are there once PostgreSQL has confirmed them, and gone once it has closed them', () => {
-  const statements = new ParsedStatements(1_000, new KeptBudget(1_000));
+  const statements = new ParsedStatements(1_000, new KeptBudgets(2 * 1_000).of('one'));
   statements.sentParse('', parse('', 'x'), 0);
   statements.sentParse('a', parse('a', 'x'), 0);
   expect(names(statements)).toEqual([]);
@@ -24,7 +24,7 @@ it('statements are there once PostgreSQL has confirmed them, and gone once it ha
 });
 
 it('a statement that was refused is not taken for the next one that is confirmed', () => {
-  const statements = new ParsedStatements(1_000, new KeptBudget(1_000));
+  const statements = new ParsedStatements(1_000, new KeptBudgets(2 * 1_000).of('one'));
   statements.sentParse('refused', parse('refused', 'x'), 0);
   statements.sentParse('b', parse('b', 'x'), 1);
   statements.answered(1);
@@ -33,7 +33,7 @@ it('a statement that was refused is not taken for the next one that is confirmed
 });
 
 it('of too many the session cannot be moved', () => {
-  const budget = new KeptBudget(1_000);
+  const budget = new KeptBudgets(2 * 1_000).of('one');
   const statements = new ParsedStatements(50, budget);
   for (const name of ['a', 'b', 'c']) {
     statements.sentParse(name, parse(name, 'x'.repeat(10)), 0);
@@ -45,7 +45,7 @@ it('of too many the session cannot be moved', () => {
 });
 
 it('those that are not confirmed take room, too, and without a name are done without where there is none', () => {
-  const budget = new KeptBudget(1_000);
+  const budget = new KeptBudgets(2 * 1_000).of('one');
   const statements = new ParsedStatements(250, budget);
   for (let n = 0; n < 3; n += 1) statements.sentParse('', parse('', 'x'.repeat(90)), 0);
   expect(budget.take(803)).toBe(false);
@@ -57,7 +57,7 @@ it('those that are not confirmed take room, too, and without a name are done wit
 });
 
 it('with names they are not done without: the session cannot be moved', () => {
-  const budget = new KeptBudget(1_000);
+  const budget = new KeptBudgets(2 * 1_000).of('one');
   const statements = new ParsedStatements(250, budget);
   for (const name of ['a', 'b', 'c']) statements.sentParse(name, parse(name, 'x'.repeat(90)), 0);
   expect(statements.isOverfull).toBe(true);
@@ -66,7 +66,7 @@ it('with names they are not done without: the session cannot be moved', () => {
 });
 
 it('of those that are not confirmed only so many are kept', () => {
-  const budget = new KeptBudget(1_000_000);
+  const budget = new KeptBudgets(2 * 1_000_000).of('one');
   const statements = new ParsedStatements(1_000_000, budget);
   for (let n = 0; n < 10_001; n += 1) statements.sentParse('', parse('', ''), 0);
   expect(statements.isOverfull).toBe(true);

@@ -3,7 +3,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import { back } from '../../../pgwire/message-types.ts';
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
-import { KeptBudget } from '../kept/kept-budget.ts';
+import { KeptBudgets } from '../kept/kept-budget.ts';
 import { KeptClient } from '../kept/kept-client.ts';
 import { Turns } from '../kept/turns.ts';
 import { ThreadShare } from '../session/thread-share.ts';
@@ -94,7 +94,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     },
     turns: options.turns ?? new Turns(16),
     share: new ThreadShare(),
-    budget: new KeptBudget(1 << 27),
+    budget: new KeptBudgets(2 * (1 << 27)).of('one'),
     onAuthenticated: () => null,
     onWords: () => {},
     onKey: () => {},
