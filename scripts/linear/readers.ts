@@ -372,6 +372,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/kept/kept-requests.ts': 'KeptRequests',
   'gateways/pgwire/kept/left-session.ts': 'LeavingReader parseFrame',
   // At most 16 KiB of it are kept.
+  'gateways/pgwire/kept/kept-budget.ts': 'KeptBudgets',
   'gateways/pgwire/kept/login-defaults.ts': 'loginFactsIn LoginAnswer',
   'gateways/pgwire/kept/parsed-statements.ts': 'ParsedStatements',
   // What is kept of requests has a bound, and each plan is looked at by its beginning.
