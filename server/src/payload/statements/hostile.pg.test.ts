@@ -108,7 +108,7 @@ describe('a hostile client', () => {
   it('cannot move the pointer with proofs that it makes up', async () => {
     const before = await newest();
     for (const proof of ["''", 'NULL', "repeat('0', 64)"]) {
-      const text = `DO $$ BEGIN INSERT INTO t VALUES (1); PERFORM pg_barista.advance(999, 1, 0, '', true, ${proof}); END $$`;
+      const text = `DO $$ BEGIN INSERT INTO t VALUES (1); PERFORM pg_barista.advance(999, 1, 0, '', true, 0, ${proof}); END $$`;
       expect(await feed.sql('a', text)).toBe('!42501 I');
     }
     expect(await newest()).toBe(before);
@@ -118,18 +118,25 @@ describe('a hostile client', () => {
     await feed.sql('a', 'CREATE TABLE seen (q text)');
     await feed.sql('a', 'INSERT INTO seen SELECT query FROM pg_stat_activity WHERE pid = pg_backend_pid()');
     const call = await feed.sql('a', "SELECT substring(q FROM 'advance(.*)\\) AS') FROM seen");
-    const [slot, step, open, seqs, serial, proof] = /\(\(([^)]*)\)/.exec(call)![1]!.split(',');
+    const [slot, step, open, seqs, serial, waitKey, proof] = /\(\(([^)]*)\)/.exec(call)![1]!.split(',');
     const at = async (text: string): Promise<string> =>
       feed.sql('b', `DO $$ BEGIN INSERT INTO t VALUES (1); PERFORM pg_barista.advance(${text}); END $$`);
-    expect(await at(`${Number(slot) + 1000},${step},${open},${seqs},${serial},${proof}`)).toBe('!42501 I');
-    expect(await at(`${slot},${Number(step) + 5},${open},${seqs},${serial},${proof}`)).toBe('!42501 I');
-    expect(await at(`${slot},${step},7,${seqs},${serial},${proof}`)).toBe('!42501 I');
-    expect(await at(`${slot},${step},${open},'1:99',${serial},${proof}`)).toBe('!42501 I');
+    expect(await at(`${Number(slot) + 1000},${step},${open},${seqs},${serial},${waitKey},${proof}`)).toBe(
+      '!42501 I',
+    );
+    expect(await at(`${slot},${Number(step) + 5},${open},${seqs},${serial},${waitKey},${proof}`)).toBe(
+      '!42501 I',
+    );
+    expect(await at(`${slot},${step},7,${seqs},${serial},${waitKey},${proof}`)).toBe('!42501 I');
+    expect(await at(`${slot},${step},${open},'1:99',${serial},${waitKey},${proof}`)).toBe('!42501 I');
     // The very one is true, and changes nothing; nor does it hold anybody up.
     await feed.sql('b', 'BEGIN');
     await feed.sql('b', 'INSERT INTO t VALUES (2)');
     expect(
-      await feed.sql('b', `SELECT pg_barista.advance(${slot},${step},${open},${seqs},${serial},${proof})`),
+      await feed.sql(
+        'b',
+        `SELECT pg_barista.advance(${slot},${step},${open},${seqs},${serial},${waitKey},${proof})`,
+      ),
     ).toBe('() SELECT 1 T');
     expect(await feed.sql('a', 'INSERT INTO t VALUES (3)')).toBe('INSERT 0 1 I');
     expect(await feed.sql('b', 'COMMIT')).toBe('COMMIT I');

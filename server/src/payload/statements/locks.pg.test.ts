@@ -86,6 +86,49 @@ describe('a request that waits for another session', () => {
     }
   });
 
+  describe('and catches the cancel by which that is noticed', () => {
+    const bodies = {
+      caught: `BEGIN UPDATE t SET b = b + 1 WHERE a = 1; RETURN 'waited'; EXCEPTION WHEN query_canceled THEN RETURN 'cancelled'; END`,
+      twice: `BEGIN BEGIN UPDATE t SET b = b + 1 WHERE a = 1; EXCEPTION WHEN query_canceled THEN NULL; END; UPDATE t SET b = b + 1 WHERE a = 1; RETURN 'waited'; END`,
+      endless: `BEGIN LOOP BEGIN UPDATE t SET b = b + 1 WHERE a = 1; RETURN 'waited'; EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END`,
+    };
+    beforeAll(async () => {
+      for (const [name, body] of Object.entries(bodies))
+        await feed.sql('c', `CREATE FUNCTION ${name}() RETURNS text LANGUAGE plpgsql AS $$${body}$$`);
+    });
+
+    it.each([
+      ['caught', 'I', 101],
+      ['caught', 'T', 101],
+      ['twice', 'I', 102],
+      ['twice', 'T', 102],
+    ] as const)(
+      'it waits all the same, and nothing of what it said then counts: %s, %s',
+      async (name, status, sum) => {
+        await feed.sql('c', 'UPDATE t SET b = 0 WHERE a = 1');
+        await feed.sql('a', 'BEGIN');
+        await feed.sql('a', 'UPDATE t SET b = 100 WHERE a = 1');
+        if (status === 'T') await feed.sql('b', 'BEGIN');
+        expect(await feed.sql('b', `SELECT ${name}()`)).toBe('waits');
+        const waiting = feed.log.length;
+        expect(await feed.sql('c', 'UPDATE t SET b = 5 WHERE a = 2')).toBe('UPDATE 1 I');
+        await feed.sql('a', 'COMMIT');
+        expect(toldOf(waiting)).toBe(`(waited) SELECT 1 ${status}`);
+        if (status === 'T') await feed.sql('b', 'COMMIT');
+        expect(await feed.sql('c', 'SELECT b FROM t WHERE a = 1')).toBe(`(${sum}) SELECT 1 I`);
+      },
+    );
+
+    it('without end costs its session, and nobody else anything', async () => {
+      await feed.open('loops');
+      await feed.sql('a', 'BEGIN');
+      await feed.sql('a', 'UPDATE t SET b = 200 WHERE a = 1');
+      expect(await feed.sql('loops', 'SELECT endless()')).toBe('!57P01');
+      expect(await feed.sql('a', 'COMMIT')).toBe('COMMIT I');
+      expect(await feed.sql('c', 'SELECT b FROM t WHERE a = 1')).toBe('(200) SELECT 1 I');
+    });
+  });
+
   it('in a circle fails, and the others go on', async () => {
     await feed.sql('a', 'BEGIN');
     await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');

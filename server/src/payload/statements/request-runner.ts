@@ -1,11 +1,12 @@
 /**
- * Runs a planned request in its session at PostgreSQL, and notices when it waits for the transaction of another session: only one statement runs at a time, so it would wait for ever. Then it is cancelled, and nothing of it is left.
+ * Runs a planned request in its session at PostgreSQL, and notices when it waits for the transaction of another session: only one statement runs at a time, so it would wait for ever. Then it is cancelled, and nothing of it is left, though it catches that.
  *
  * All replicas have the same locks, so all of them notice; what waits for anything else (the system's own work) goes on waiting.
  */
 import * as send from '../../pgwire/frontend-messages.ts';
 import { endsSession, readErrorFields } from '../../pgwire/backend-messages.ts';
 import { back } from '../../pgwire/message-types.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
@@ -28,8 +29,8 @@ export interface RunOptions {
   readonly ahead: readonly string[];
   /** It is in a block, and may be taken back alone. */
   readonly inSavepoint: boolean;
-  /** Others hold what it may wait for. */
-  readonly mayWait: boolean;
+  /** Others hold what it may wait for; then of an advisory lock, by which the advance of the pointer is told that the request was cancelled, whatever it makes of that. Null: nobody does. */
+  readonly waitKey: string | null;
 }
 
 export interface RunResult {
@@ -43,6 +44,8 @@ const usualTimes = 3;
 const firstLookMsMin = 1;
 const firstLookMsMax = 16;
 const lookMsMax = 64;
+/** So many waits of one request are cancelled. */
+const waitsMax = 100;
 /** The weight of each request in what is usual. */
 const newWeight = 0.1;
 const cancelled = '57014';
@@ -63,17 +66,15 @@ export class RequestRunner {
     session: ClientSession,
     plan: RequestPlan,
     column: string,
-    { ahead, inSavepoint, mayWait }: RunOptions,
+    { ahead, inSavepoint, waitKey }: RunOptions,
   ): Promise<RunResult> {
     const reader = new AnswerReader(plan, column, this.options.answerBytesMax);
     const own = inSavepoint ? [...ahead, `SAVEPOINT ${savepoint}`] : ahead;
     let copies = 0;
     this.lastWords = null;
-    let stage: 'ahead' | 'request' | 'behind' = own.length > 0 ? 'ahead' : 'request';
+    let isAhead = own.length > 0;
     const { connection } = session;
-    const behind = inSavepoint ? ownCycle([`RELEASE ${savepoint}`]) : noBytes;
-    const bytes =
-      own.length > 0 || inSavepoint ? Buffer.concat([ownCycle(own), plan.bytes, behind]) : plan.bytes;
+    const bytes = own.length > 0 ? Buffer.concat([ownCycle(own), plan.bytes]) : plan.bytes;
     const done = connection.exchange(bytes, (message) => {
       const isEnd = message[0] === back.readyForQuery;
       if (message[0] === back.errorResponse && endsSession(readErrorFields(message)))
@@ -82,9 +83,8 @@ export class RequestRunner {
         this.options.onNotified(session, message);
         return false;
       }
-      if (stage !== 'request') {
-        if (isEnd && stage === 'behind') return true;
-        if (isEnd) stage = 'request';
+      if (isAhead) {
+        isAhead = !isEnd;
         return false;
       }
       const taken = reader.take(message);
@@ -92,17 +92,20 @@ export class RequestRunner {
         copies += 1;
         if (plan.expected === null && copies > plan.copies) connection.say(noDataToCopy);
       }
-      if (taken === 'ends') stage = 'behind';
-      return taken === 'ends' && !inSavepoint;
+      return taken === 'ends';
     });
-    if (!mayWait) {
+    if (waitKey === null) {
       await done;
       return { reader, holders: noSessions };
     }
-    const holders = await this.watch(session, done);
-    const isTakenBack = holders.size > 0 && reader.sqlState === cancelled;
-    if (isTakenBack && inSavepoint)
+    const holders = await this.watch(session, done, waitKey);
+    // A body may catch the cancel, and answer otherwise: where nothing of it is committed, it counts all the same.
+    const isTakenBack =
+      holders.size > 0 && (reader.sqlState === cancelled || plan.isRepeatable || reader.status !== 'I');
+    if (inSavepoint && isTakenBack)
       await this.own(session, [`ROLLBACK TO ${savepoint}`, `RELEASE ${savepoint}`]);
+    // In a block that has failed it goes with the block.
+    else if (inSavepoint && reader.status === 'T') await this.own(session, [`RELEASE ${savepoint}`]);
     return { reader, holders: isTakenBack ? holders : noSessions };
   }
 
@@ -138,7 +141,12 @@ export class RequestRunner {
     return room < 0 ? null : messages;
   }
 
-  private async watch(session: ClientSession, done: Promise<void>): Promise<ReadonlySet<number>> {
+  /** Those for whom it has waited. Each wait is cancelled, for what catches that may wait again; a request that does so without end costs its session. */
+  private async watch(
+    session: ClientSession,
+    done: Promise<void>,
+    waitKey: string,
+  ): Promise<ReadonlySet<number>> {
     const { timers, database } = this.options;
     const { processId } = session.connection;
     const beganAtMs = timers.nowMs();
@@ -148,36 +156,55 @@ export class RequestRunner {
       isDone = true;
       over.abort();
     };
-    const ended = done.then(settle, settle).then(() => noSessions);
-    let holders = noSessions;
+    const ended = done.then(settle, settle).then(() => null);
+    const waits: Wait[] = [];
     const firstMs = Math.max(firstLookMsMin, Math.min(firstLookMsMax, usualTimes * this.usualMs));
-    for (let ms = firstMs; holders.size === 0; ms = Math.min(ms * 2, lookMsMax)) {
+    for (let ms = firstMs; ; ms = Math.min(ms * 2, lookMsMax)) {
       await pause(timers, ms, over.signal);
       if (isDone) break;
       // It does not wait for the answer, if it comes to its end meanwhile.
-      holders = await Promise.race([ended, this.holdersFor(processId)]);
-      if (!isDone && holders.size > 0)
-        await database.query('SELECT pg_catalog.pg_cancel_backend($1)', [processId]);
+      const wait = await Promise.race([ended, this.waitOf(processId)]);
+      if (isDone || wait === null || wait.since === waits.at(-1)?.since) continue;
+      if (waits.length === 0) await database.query('SELECT pg_catalog.pg_try_advisory_lock($1)', [waitKey]);
+      waits.push(wait);
+      const end = waits.length > waitsMax ? 'pg_terminate_backend' : 'pg_cancel_backend';
+      await database.query(`SELECT pg_catalog.${end}($1)`, [processId]);
+      ms = firstLookMsMin;
     }
-    await done;
-    if (holders.size === 0) this.usualMs += newWeight * (timers.nowMs() - beganAtMs - this.usualMs);
-    return holders;
+    await done.finally(async () => {
+      if (waits.length > 0) await database.query('SELECT pg_catalog.pg_advisory_unlock($1)', [waitKey]);
+    });
+    if (waits.length === 0) this.usualMs += newWeight * (timers.nowMs() - beganAtMs - this.usualMs);
+    return waits[0]?.holders ?? noSessions;
   }
 
-  /** For whose transactions it waits. Never rejects: without PostgreSQL the request itself does. */
-  private async holdersFor(processId: number): Promise<ReadonlySet<number>> {
+  /** Null: for none. Never rejects: without PostgreSQL the request itself does. */
+  private async waitOf(processId: number): Promise<Wait | null> {
     const { database, sessionOf } = this.options;
     try {
       const [row] = await database.query('SELECT pg_catalog.pg_blocking_pids($1) AS pids', [processId]);
       const pids = (row?.['pids'] ?? []) as readonly number[];
-      return new Set(pids.map(sessionOf).filter((one) => one !== undefined));
+      const holders = new Set(pids.map(sessionOf).filter((one) => one !== undefined));
+      if (holders.size === 0) return null;
+      const [lock] = await database.query(sinceSql, [processId]);
+      const since = lock?.['since'];
+      return typeof since === 'string' ? { holders, since } : null;
     } catch {
-      return noSessions;
+      return null;
     }
   }
 }
 
-const noBytes = Buffer.alloc(0);
+/** Tells one wait from the next one of the same process; null for a moment at its beginning. */
+const sinceSql =
+  ownSql(`SELECT pg_catalog.max(l.waitstart)::pg_catalog.text AS since FROM pg_catalog.pg_locks l
+  WHERE l.pid = $1 AND NOT l.granted`);
+
+interface Wait {
+  readonly holders: ReadonlySet<number>;
+  readonly since: string;
+}
+
 const noSessions: ReadonlySet<number> = new Set();
 
 /** Answered with one ReadyForQuery. */

@@ -56,11 +56,12 @@ export interface Circumstances {
   readonly isSerializable: boolean;
 }
 
-/** `open`: transactions behind it. */
+/** `open`: transactions behind it. `waitKey`: `RunOptions`. */
 interface Advanced {
   readonly open: number;
   readonly seqs: string;
   readonly isSerializable: boolean;
+  readonly waitKey: string | null;
 }
 
 /** Statements that PostgreSQL does not run with others in one transaction; a procedure that ends its transaction. */
@@ -137,11 +138,12 @@ export class RunRequest {
     const column = `barista_${this.slot}`;
     await this.makeAgain(session, request.bytes);
     const { status, rules, statements, portals } = session;
+    const waitKey = stillOpen > 0 ? this.waitKey() : null;
     const advance: Advance = {
       column,
       call: (goesOn) => {
         const open = stillOpen + (goesOn ? 1 : 0);
-        return this.call(column, { open, seqs: memory.seqs(session, request.seq), isSerializable });
+        return this.call(column, { open, seqs: memory.seqs(session, request.seq), isSerializable, waitKey });
       },
     };
     const plan = planRequest(request.bytes, { status, rules, statements, portals, advance });
@@ -175,7 +177,7 @@ export class RunRequest {
     const options: RunOptions = {
       ahead: status === 'E' ? [] : (ahead?.(request, status === 'I') ?? []),
       inSavepoint: status === 'T' && plan.isRepeatable && stillOpen > 0,
-      mayWait: stillOpen > 0,
+      waitKey,
     };
     let ran = await runner.run(session, plan, column, options);
     if (ran.holders.size > 0 && plan.isRepeatable) {
@@ -226,10 +228,16 @@ export class RunRequest {
     }
   }
 
-  private call(column: string, { open, seqs, isSerializable }: Advanced): string {
+  /** Of this slot alone, and nobody else knows it in time. */
+  private waitKey(): string {
+    const proof = this.options.database.sign({ slot: this.slot, step: this.step, open: 0 }, 'waits');
+    return String(BigInt.asIntN(64, BigInt(`0x${proof.slice(0, 16)}`)));
+  }
+
+  private call(column: string, { open, seqs, isSerializable, waitKey }: Advanced): string {
     const pointer = { slot: this.slot, step: this.nextStep(), open };
     const proof = this.options.database.sign(pointer, seqs);
-    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${seqs}',${isSerializable},'${proof}') AS "${column}"`;
+    return `SELECT pg_barista.advance(${pointer.slot},${pointer.step},${pointer.open},'${seqs}',${isSerializable},${waitKey ?? 0},'${proof}') AS "${column}"`;
   }
 
   private async runAlone(
@@ -243,7 +251,7 @@ export class RunRequest {
     await memory.beforeChange(session, request.seq, isUnsure);
     await memory.beginAlone(this.slot);
     const alone = { ...plan, bytes: Buffer.from(request.bytes), insertions: [], text: null };
-    const options = { ahead: [], inSavepoint: false, mayWait: stillOpen > 0 };
+    const options = { ahead: [], inSavepoint: false, waitKey: stillOpen > 0 ? this.waitKey() : null };
     const ran = await runner.run(session, alone, '', options);
     await memory.endAlone(this.slot, this.nextStep(), stillOpen);
     return ran;

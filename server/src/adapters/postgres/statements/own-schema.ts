@@ -36,12 +36,17 @@ CREATE TABLE IF NOT EXISTS pg_barista.statement_held (slot bigint NOT NULL, oper
 REVOKE ALL ON pg_barista.statement_session, pg_barista.statement_alone, pg_barista.statement_held FROM PUBLIC;
 
 -- Within the client's transaction, at its end. Only where that has written, or may write in its COMMIT.
-DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, pg_catalog.text), pg_barista.advance(bigint, int, int, pg_catalog.text, pg_catalog.text);
-CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs pg_catalog.text, is_serial boolean, proof pg_catalog.text) RETURNS pg_catalog.void
+DROP FUNCTION IF EXISTS pg_barista.advance(bigint, int, int, pg_catalog.text), pg_barista.advance(bigint, int, int, pg_catalog.text, pg_catalog.text),
+  pg_barista.advance(bigint, int, int, pg_catalog.text, boolean, pg_catalog.text);
+CREATE OR REPLACE FUNCTION pg_barista.advance(slot bigint, step int, still_open int, seqs pg_catalog.text, is_serial boolean, wait_key bigint, proof pg_catalog.text) RETURNS pg_catalog.void
 LANGUAGE plpgsql ${definer} AS $body$
 DECLARE
   secret text;
 BEGIN
+  -- The executor has cancelled it, for it waited, and it has caught that.
+  IF wait_key <> 0 AND NOT pg_try_advisory_xact_lock_shared(wait_key) THEN
+    RAISE EXCEPTION 'canceling statement due to a wait' USING ERRCODE = '57014';
+  END IF;
   -- Nobody waited for its end.
   IF NOT is_serial AND current_setting('transaction_isolation') = 'serializable' THEN
     RAISE EXCEPTION 'SERIALIZABLE has to be asked for by that word under payload: statements' USING ERRCODE = '0A000',
