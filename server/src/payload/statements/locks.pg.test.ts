@@ -103,7 +103,7 @@ describe('a request that waits for another session', () => {
       ['twice', 'I', 102],
       ['twice', 'T', 102],
     ] as const)(
-      'it waits all the same, and nothing of what it said then counts: %s, %s',
+      'waits all the same, and nothing of what it said then counts: %s, %s',
       async (name, status, sum) => {
         await feed.sql('c', 'UPDATE t SET b = 0 WHERE a = 1');
         await feed.sql('a', 'BEGIN');

@@ -171,9 +171,12 @@ export class RequestRunner {
       await database.query(`SELECT pg_catalog.${end}($1)`, [processId]);
       ms = firstLookMsMin;
     }
-    await done.finally(async () => {
-      if (waits.length > 0) await database.query('SELECT pg_catalog.pg_advisory_unlock($1)', [waitKey]);
-    });
+    try {
+      await done;
+    } finally {
+      if (waits.length > 0)
+        await database.query('SELECT pg_catalog.pg_advisory_unlock($1)', [waitKey]).catch(() => undefined);
+    }
     if (waits.length === 0) this.usualMs += newWeight * (timers.nowMs() - beganAtMs - this.usualMs);
     return waits[0]?.holders ?? noSessions;
   }
