@@ -29,6 +29,7 @@ import type { AnswerOutcome } from '../replica/protocols/awaited-answers.ts';
 import type { ProtocolHost } from '../replica/protocols/protocol-host.ts';
 import { Adoptions } from '../replica/statements/adoptions.ts';
 import { AgreedPauses } from '../replica/statements/agreed-pauses.ts';
+import { AnswerHold } from '../replica/statements/answer-hold.ts';
 import { AnswerFence } from '../replica/statements/answer-fence.ts';
 import { DigestExchange } from '../replica/statements/digest-exchange.ts';
 import { EarlierSessions } from '../replica/statements/earlier-sessions.ts';
@@ -99,6 +100,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   await loadParser();
   const postgres = await openStatementPostgres(config, cluster, logger);
   let life: StatementsPayload | null = null;
+  const hold = new AnswerHold(timers, logger);
   const copies = new StatementCopies({
     config,
     cluster,
@@ -110,6 +112,9 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     executed: () => payload,
     wake: () => life?.look(),
     askForRest: () => pauses.ask(),
+    onKept: (slot) => {
+      if (hold.kept(slot)) void postgres.unclaim().catch(() => undefined);
+    },
   });
   const log = copies.hold(store);
   const protocol: ProtocolHost = protocolOf({
@@ -170,8 +175,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       protocol.restored(slot, isCopy);
       tracker.done();
       copies.keeper.up();
+      if (hold.isHolding) copies.keeper.owe();
     },
     onDown: () => {
+      hold.drop();
       copies.keeper.down();
       pauses.ended();
     },
@@ -187,6 +194,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   const makeExecutor = (): StatementExecutor =>
     database.executor(async ({ isAfterCrash, copy }) => {
       const { socketDir } = postgres.instance;
+      if (copy === null && (await postgres.claimed()) !== null) hold.beginAgain();
       return new SerialExecutor({
         database: await openStatementDatabase({
           socketDir,
@@ -205,8 +213,9 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
             const key = keyOf(operation);
             if (submissions.has(key))
               whenAllAnswerable(protocol, [slot, at], (outcome) => {
-                if (outcome === 'acknowledged') submissions.executed(key, result);
-                else submissions.unacknowledged(key);
+                const drop = (): void => submissions.unacknowledged(key);
+                if (outcome === 'acknowledged') hold.pass(() => submissions.executed(key, result), drop);
+                else drop();
               });
             const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
             // Copies may have executed what another primary has not: then a slot is not the same everywhere.
@@ -228,6 +237,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     randomName: () => randomBytes(16).toString('hex'),
     database: {
       pointer: () => (database.isUp && !fence.isClosed ? payload.pointer : null),
+      keptSlot: () => postgres.kept.note?.slot ?? (0 as Slot),
       claim: (name) => postgres.claim(name),
       claimed: () => postgres.claimed(),
     },
@@ -243,6 +253,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     onGoesOn: () => heldRuns.standsAheadOf(null),
     onCopyThere: (slot, reason) => void replacement.begin(reason, slot),
     onAdopted: (slot) => {
+      hold.begin(slot);
+      copies.keeper.owe();
       digests.settle(slot);
       fence.adopted();
     },

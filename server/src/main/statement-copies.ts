@@ -38,6 +38,7 @@ export interface CopiesOptions {
   readonly wake: () => void;
   /** No moment of rest comes by itself. */
   readonly askForRest: () => void;
+  readonly onKept: (slot: Slot) => void;
 }
 
 /** `copy`: from the one that is kept; `anew`: from the beginning of the log; `another`: from one that another replica keeps, for the log does not reach back so far. */
@@ -80,7 +81,8 @@ export class StatementCopies {
       wake,
       askForRest,
       isLogFilling: () => this.held?.isFilling ?? false,
-      onKept: () => {
+      onKept: (slot) => {
+        options.onKept(slot);
         this.held?.release().catch((error: unknown) => {
           logger.warn({ err: error }, 'the log could not let go of what a copy has');
         });

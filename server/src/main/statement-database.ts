@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
 import { readFile } from '../adapters/postgres/account-files.ts';
-import { readClaim, writeClaim } from '../adapters/postgres/database-claim.ts';
+import { readClaim, removeClaim, writeClaim } from '../adapters/postgres/database-claim.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
@@ -43,6 +43,8 @@ export interface StatementPostgres {
   claim(name: string): Promise<void>;
   /** Null: none. */
   claimed(): Promise<string | null>;
+  /** A copy is kept of behind its adoption. */
+  unclaim(): Promise<void>;
   /** Stops it, and removes what it has, the copy that is kept, too: the next start makes another. */
   forget(): Promise<void>;
   /** It is stopped with nothing open or under way. However else it ends, the next start takes it for crashed. */
@@ -127,6 +129,7 @@ export async function openStatementPostgres(
     atRest: () => rm(crashed, { force: true }),
     claim: (name) => writeClaim(places.data, name),
     claimed: () => readClaim(places.data),
+    unclaim: () => removeClaim(places.data),
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(

@@ -5,13 +5,18 @@
  */
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readFile, writeDurably } from './account-files.ts';
+import { readFile, rm, writeDurably } from './account-files.ts';
 
 const shape = z.object({ name: z.string() });
 const pathIn = (data: string): string => join(data, 'barista-claim.json');
 
 export function writeClaim(data: string, name: string): Promise<void> {
   return writeDurably(pathIn(data), `${JSON.stringify({ name })}\n`);
+}
+
+/** It is of no use any more. */
+export function removeClaim(data: string): Promise<void> {
+  return rm(pathIn(data), { force: true });
 }
 
 /** Null: there is none. What cannot be read is none: another one will be made. */

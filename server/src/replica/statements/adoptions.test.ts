@@ -16,7 +16,7 @@ function group() {
   let given = 0;
   const replica = (self: ReplicaId) => {
     const story: string[] = [];
-    const at = { pointer: 0 as Slot | null, claim: null as string | null, isCut: false };
+    const at = { pointer: 0 as Slot | null, kept: 0 as Slot, claim: null as string | null, isCut: false };
     const adoptions = new Adoptions({
       self,
       voters: () => names,
@@ -31,6 +31,7 @@ function group() {
       },
       database: {
         pointer: () => at.pointer,
+        keptSlot: () => at.kept,
         claim: (name) => {
           at.claim = name;
           return Promise.resolve();
@@ -165,6 +166,23 @@ describe('a replica that stands ahead of an adoption', () => {
     await timers.pass(16_500);
     expect(distinct(submitted)).toEqual(['r2 1']);
     expect(r2.adoptions.isSomebodyBeyond).toBe(false);
+  });
+
+  it('hears of one whose database is not up, by the copy that it keeps; and waits for one that was heard of', async () => {
+    const { timers, submitted, r1, r2, r3 } = group();
+    r1.at.pointer = null;
+    r1.at.kept = slot(9);
+    r2.at.pointer = slot(8);
+    r2.adoptions.standing(slot(9), 'adopted');
+    await timers.pass(2_000);
+    expect(r2.story).toContain('copy 9 adopted');
+    r1.at.isCut = true;
+    r3.at.isCut = true;
+    await timers.pass(290_000);
+    expect(r2.adoptions.isSomebodyBeyond).toBe(false);
+    expect(submitted).toEqual([]);
+    await timers.pass(30_000);
+    expect(distinct(submitted)).toEqual(['r2 1']);
   });
 
   it('says again that it stands in each life of its database', () => {

@@ -23,6 +23,8 @@ export interface AdoptionsOptions {
   readonly database: {
     /** What it has executed; null: it is not up. */
     pointer(): Slot | null;
+    /** Of the copy that is kept, whether or not the database is up; 0: there is none. */
+    keptSlot(): Slot;
     claim(name: string): Promise<void>;
     claimed(): Promise<string | null>;
   };
@@ -42,6 +44,8 @@ export interface AdoptionsOptions {
 const lookMs = 1_000;
 /** So long somebody else is waited for, and so much longer by each voter that comes first. */
 const patienceMs = 10_000;
+/** Who is beyond the slot may have acknowledged what depends on it: one that was heard of is waited for so long. */
+const patienceWithBeyondMs = 300_000;
 const rankMs = 5_000;
 const words = { whoIsBeyond: 1, beyond: 2, claim: 3 } as const;
 const messageBytes = 7;
@@ -118,6 +122,11 @@ export class Adoptions implements ClaimedDatabase {
       this.options.withdraw({ kind: 'adopt', name: own.name, replica: this.options.self });
   }
 
+  /** Somebody was beyond, and may come back. */
+  private get isAwaitedBeyond(): boolean {
+    return this.options.timers.nowMs() - this.heardAtMs < patienceWithBeyondMs;
+  }
+
   /** Whether it is worth while to go on asking for a copy. */
   get isSomebodyBeyond(): boolean {
     return this.options.timers.nowMs() - this.heardAtMs < patienceMs;
@@ -158,7 +167,7 @@ export class Adoptions implements ClaimedDatabase {
     const slot = Buffer.from(bytes.buffer, bytes.byteOffset, messageBytes).readUIntBE(1, 6) as Slot;
     const word = bytes[0];
     if (word === words.whoIsBeyond) {
-      if ((database.pointer() ?? 0) >= slot) this.say(from, words.beyond, slot);
+      if (Math.max(database.pointer() ?? 0, database.keptSlot()) >= slot) this.say(from, words.beyond, slot);
     } else if (word === words.beyond && this.ahead?.slot === slot) {
       this.heardAtMs = timers.nowMs();
       onCopyThere(slot, this.ahead.reason);
@@ -175,7 +184,7 @@ export class Adoptions implements ClaimedDatabase {
     const { ahead, asked } = this;
     if (ahead !== null) {
       for (const peer of this.others()) this.say(peer, words.whoIsBeyond, ahead.slot);
-      if (this.isTired(ahead) && !this.isSomebodyBeyond) {
+      if (this.isTired(ahead) && !this.isAwaitedBeyond) {
         this.ahead = { ...ahead, sinceMs: this.options.timers.nowMs() };
         this.own ??= { slot: (ahead.slot - 1) as Slot, name: null };
       }

@@ -54,8 +54,9 @@ export class AgreedPauses {
   }
 
   ask(): void {
-    const { timers, randomName, submit, isOfUse } = this.options;
-    if (timers.nowMs() >= this.notBeforeMs && isOfUse()) submit({ kind: 'pause', name: randomName() });
+    const { timers, randomName, submit, isOfUse, isPressed } = this.options;
+    if ((timers.nowMs() >= this.notBeforeMs || isPressed()) && isOfUse())
+      submit({ kind: 'pause', name: randomName() });
   }
 
   /** It is executed here: beginnings are held back. */

@@ -61,6 +61,7 @@ export const usualPaces: Paces = {
 };
 const lookMs = 1_000;
 const settleLookMs = 50;
+const owedAskedMs = 100;
 /** Whoever waits for a copy asks more often. */
 const wantedMs = 30_000;
 
@@ -89,6 +90,8 @@ export class CopyKeeper implements Resting {
   private lacked: Lack | null = null;
   /** Of the database that is in use. */
   private isUp = false;
+  /** Answers wait for a copy. */
+  private isOwed = false;
 
   constructor(options: KeeperOptions) {
     this.options = options;
@@ -121,6 +124,7 @@ export class CopyKeeper implements Resting {
   /** It is there no more: what was begun comes to nothing. */
   down(): void {
     this.isUp = false;
+    this.isOwed = false;
     this.unwanted.abort();
     this.awaited?.done(null);
     this.options.maker.lost();
@@ -143,6 +147,7 @@ export class CopyKeeper implements Resting {
     const { timers, isLogFilling } = this.options;
     const isWanted = timers.nowMs() - this.wantedAtMs < wantedMs;
     const takesLong = this.sinceKeptMs > this.paces.pressedAfterBusyMs;
+    if (this.isOwed) return this.lacked !== 'other';
     return this.lacked === 'rest' && (isWanted || isLogFilling() || takesLong);
   }
 
@@ -165,6 +170,13 @@ export class CopyKeeper implements Resting {
       this.options.logger.warn({ err: error }, 'where the copy that is kept stands could not be told');
       awaited.done(error instanceof Error ? error : new Error(String(error)));
     }
+  }
+
+  /** At once, and whatever has to be ended for it: nothing is acknowledged before. */
+  owe(): void {
+    this.isOwed = true;
+    this.notBeforeMs = 0;
+    this.look();
   }
 
   /** Soon, and whatever the pace: somebody wants one. */
@@ -222,6 +234,7 @@ export class CopyKeeper implements Resting {
       if (kind === 'whole') logger.info(told, 'a copy of its own database is kept');
       else logger.debug(told, 'the copy of its own database went further');
       this.lacked = null;
+      this.isOwed = false;
       this.sinceKeptMs -= sinceKeptBefore;
       this.wantedAtMs = Number.NEGATIVE_INFINITY;
       onKept(slot);
@@ -248,7 +261,7 @@ export class CopyKeeper implements Resting {
         resolve(slot);
       };
       const stop = timers.after(restMsMax, () => done(null));
-      const stopAsking = timers.every(askedMs, askForRest);
+      const stopAsking = timers.every(this.isOwed ? owedAskedMs : askedMs, askForRest);
       this.awaited = { copy, done };
       wake();
     });
