@@ -392,7 +392,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/answer-reader.ts': 'AnswerReader saysAuthenticated',
   'gateways/pgwire/session/close-with-words.ts': 'closeWithWords',
   'gateways/pgwire/session/connect-backend.ts': 'connectBackend',
-  'gateways/pgwire/session/farewell.ts': 'successTag',
+  'gateways/pgwire/session/farewell.ts': 'committedAnswer',
   'gateways/pgwire/session/given-kinds.ts': 'GivenKinds',
   'gateways/pgwire/session/intake.ts': 'Intake',
   'gateways/pgwire/session/named/expected-replies.ts': 'ExpectedReplies',

@@ -2,6 +2,9 @@
 import type { Server as HttpServer } from 'node:http';
 import type { Server } from 'node:net';
 
+/** Connections that have come and were not accepted yet. The kernel drops what comes beyond it, and whoever sent that tries again after 1 s, then after 3 s: a burst of strangers must not cost that. The system's own bound counts, too (net.core.somaxconn). */
+const backlog = 4_096;
+
 /** Resolves with the port, which is a free one if 0 was asked for. @throws Error that names the address, with the system's `code` (EADDRINUSE and the like), `syscall` and `port` */
 export function listenOn(
   server: Server,
@@ -15,7 +18,7 @@ export function listenOn(
       reject(Object.assign(error, { code: cause.code, syscall: cause.syscall, port }));
     }
     server.once('error', fail);
-    server.listen({ host, port, exclusive: true }, () => {
+    server.listen({ host, port, exclusive: true, backlog }, () => {
       server.off('error', fail);
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);

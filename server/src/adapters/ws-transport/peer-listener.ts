@@ -229,10 +229,13 @@ function showsName(stream: Duplex, peer: ReplicaId): boolean {
   return certificate !== undefined && isNamed(certificate, peer);
 }
 
+/** As at the clients' doors (gateways/listen.ts): strangers that come all at once keep no replica out. */
+const backlog = 4_096;
+
 function startListening(server: Server, listen: ListenerOptions['listen']): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ host: listen.host, port: listen.port, exclusive: true }, () => {
+    server.listen({ host: listen.host, port: listen.port, exclusive: true, backlog }, () => {
       server.off('error', reject);
       resolve();
     });

@@ -171,6 +171,12 @@ export const backendEnded: GatewayError = {
   hint: "The request in progress is not executed again. The leader's PostgreSQL log may tell why the process ended.",
 };
 
+/** Somebody has ended the session in the wait of its COMMIT, of which PostgreSQL says no more than a warning. In the words that it has for that at any other time. */
+export const terminated: GatewayError = {
+  sqlState: '57P01',
+  message: 'terminating connection due to administrator command',
+};
+
 /** A request that was executed again has lost its leader again. */
 export const leaderWentAwayAgain: GatewayError = {
   sqlState: '57P01',
@@ -180,7 +186,7 @@ export const leaderWentAwayAgain: GatewayError = {
 
 /** The request is not executed again, whatever became of it. */
 export function isFinal(reason: GatewayError): boolean {
-  return reason === backendEnded || reason === leaderWentAwayAgain;
+  return [backendEnded, terminated, leaderWentAwayAgain].includes(reason);
 }
 
 /** The same, where a transaction was open, or one was running that certainly did not commit. */
@@ -215,6 +221,10 @@ export const committedUntold: GatewayError = {
   message: 'terminating connection: the transaction is committed, but its answer is lost',
   hint: 'Take it for done, reconnect, and read what you need.',
 };
+
+export function committedUntoldFor(reason: GatewayError): GatewayError {
+  return { ...committedUntold, detail: reason.message };
+}
 
 export const notCommitted: GatewayError = {
   sqlState: '40001',

@@ -383,3 +383,41 @@ describe('nobody notices', () => {
     }
   });
 });
+
+describe.each(requests)('$name whose session is terminated while it waits', (request) => {
+  const terminate = async (): Promise<void> => {
+    await pg.superuser.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'barista'",
+    );
+  };
+
+  it.each([
+    ['committed', 'E V=FATAL C=57P01'],
+    ['notCommitted', 'E V=FATAL C=57P01'],
+    ['unknown', 'E V=FATAL C=08007'],
+  ] as const)('hears what is true if that is %s, and is not made anew', async (outcome, hears) => {
+    follower.service.outcome = outcome;
+    await interruptedBy(terminate, request);
+    const words = (await wire.untilClosed()).map((line) => describeFrame(line).replace(/ M=.*/, ''));
+    const warned = words.indexOf('N V=WARNING C=57P01');
+    // PostgreSQL sends what it has of the answer ahead of the warning.
+    const isBegun = warned > 0;
+    const answer = request.hears === answerLost || isBegun ? [] : request.hears;
+    const lost = request.hears === answerLost || isBegun ? 'E V=FATAL C=RQ001' : hears;
+    expect(words.slice(warned + 1)).toEqual(outcome === 'committed' ? [...answer, lost] : [hears]);
+    expect(follower.listener.measures()).toMatchObject({ requestsRepeated: 0 });
+  });
+});
+
+describe('a session that hears no warnings', () => {
+  it('is not made anew either when it is terminated while it waits', async () => {
+    await ask(wire, q('SET client_min_messages = error'));
+    await commitThatWaits(q(insert));
+    await settled();
+    await pg.superuser.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'barista'",
+    );
+    const words = (await wire.untilClosed()).map((line) => describeFrame(line).replace(/ M=.*/, ''));
+    expect(words).toEqual(['E V=FATAL C=08007']);
+  });
+});

@@ -43,6 +43,12 @@ describe('the first packet', () => {
     ]);
   });
 
+  it('has 250 parameters at most, and of more nothing is made', () => {
+    const having = (count: number): Buffer => packet(3 << 16, `${'a\0b\0'.repeat(count)}\0`);
+    expect(read(having(250)).parameters).toHaveLength(250);
+    expect(() => readFirstPacket(having(251))).toThrow('more than 250 parameters');
+  });
+
   it('tells encryption requests and cancels apart, with the short keys and the long ones of PostgreSQL 18', () => {
     expect(readFirstPacket(packet(80_877_103))?.packet.kind).toBe('ssl');
     expect(readFirstPacket(packet(80_877_104))?.packet.kind).toBe('gss');

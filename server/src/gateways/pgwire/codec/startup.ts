@@ -10,6 +10,8 @@ import { ProtocolViolation, UnreadableStart } from '../../../pgwire/protocol-vio
 
 /** PostgreSQL's own bound. */
 export const startupBytesMax = 10_000;
+/** Of a packet of that length PostgreSQL takes thousands. Each costs some 100 bytes until the client has proved who it is, and no client sets so many of PostgreSQL's settings, of which there are some 360. */
+const parametersMax = 250;
 /** Process id and secret: PostgreSQL 18 has secrets of up to 256 bytes. */
 const cancelKeyBytesMax = 4 + 256;
 
@@ -120,6 +122,8 @@ function tunnelNonceOf(mark: string | null): Buffer | null {
 
 function readParameters(rest: Buffer): (readonly [string, string])[] {
   if (rest.length === 0 || rest.at(-1) !== 0) throw new ProtocolViolation('invalid startup packet layout');
+  if (hasMoreFields(rest, 2 * parametersMax + 1))
+    throw new ProtocolViolation(`a startup packet has more than ${parametersMax} parameters`);
   const fields = rest.toString('latin1').split('\0');
   const parameters: (readonly [string, string])[] = [];
   let at = 0;
@@ -135,6 +139,16 @@ function readParameters(rest: Buffer): (readonly [string, string])[] {
     throw new ProtocolViolation('invalid startup packet layout: expected terminator as last byte');
   }
   return parameters;
+}
+
+/** Before anything is made of them. */
+function hasMoreFields(rest: Buffer, max: number): boolean {
+  let at = -1;
+  for (let count = 0; count <= max; count += 1) {
+    at = rest.indexOf(0, at + 1);
+    if (at < 0) return false;
+  }
+  return true;
 }
 
 /** PostgreSQL takes the last of several. */

@@ -29,7 +29,7 @@ import { IdsAhead } from './ids-ahead.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { isOfCopy, KeptRequests } from './kept-requests.ts';
-import { meaningOf, type Said, saysBackendEnded } from './last-words.ts';
+import { meaningOf, type Said, saysBackendEnded, saysTerminated } from './last-words.ts';
 import type { LoggedIn } from './log-in.ts';
 import {
   askLogin,
@@ -66,8 +66,8 @@ export class Following implements UpstreamListener {
   reader: UpstreamReader;
   /** What the upstream's last words say of requests that it has not answered. */
   said: Said | null = null;
-  /** The session's own process there has ended. */
-  private backendEnded = false;
+  /** Why the session alone has ended there, and is not given another one; null: it has not. */
+  private endedAlone: GatewayError | null = null;
   /** Requests ahead of this position were executed again. */
   private resentUpTo = 0;
   /** Of the session at the upstream that serves. */
@@ -272,8 +272,10 @@ export class Following implements UpstreamListener {
 
   failed(fields: ErrorFields): true | Buffer | 'over' {
     const said = meaningOf(fields);
-    this.backendEnded ||= saysBackendEnded(fields);
-    if (said !== null && (this.isMovable || (said === 'unknown' && this.known.doubt !== null))) {
+    this.endedAlone ??= whyAlone(fields);
+    // What the leader's gateway says of it is all that is known, but for an outcome that this one can ask for.
+    const isLast = saysTerminated(fields) && (said !== 'unknown' || this.known.doubt === null);
+    if (!isLast && said !== null && (this.isMovable || (said === 'unknown' && this.known.doubt !== null))) {
       this.said = said;
       return 'over';
     }
@@ -406,9 +408,14 @@ export class Following implements UpstreamListener {
 
   /** Why the request that is under way is not executed again; null: it may be. */
   get endsFor(): GatewayError | null {
-    if (!this.tracker.outstanding) return null;
-    if (this.backendEnded) return errors.backendEnded;
-    return this.requestsAnswered < this.resentUpTo ? errors.leaderWentAwayAgain : null;
+    const wasResent = this.tracker.outstanding && this.requestsAnswered < this.resentUpTo;
+    return wasResent ? errors.leaderWentAwayAgain : null;
+  }
+
+  /** Why the client's session ends, whatever became of the request that is under way; null: it may go on. A process that has ended at a question of the gateway's own is nothing that the client knows of. */
+  get endsAloneFor(): GatewayError | null {
+    const { endedAlone, tracker } = this;
+    return endedAlone === errors.backendEnded && !tracker.outstanding ? null : endedAlone;
   }
 
   /** What would commit was not sent. */
@@ -421,7 +428,7 @@ export class Following implements UpstreamListener {
     return this.state.spokeOfElsewhere;
   }
 
-  private get answer(): readonly Buffer[] | null {
+  get answer(): readonly Buffer[] | null {
     const tag = this.reader.block?.tag ?? null;
     return tag === null ? this.ids.answer : [tag];
   }
@@ -485,7 +492,7 @@ export class Following implements UpstreamListener {
     this.ids.under(session.parameters.get(leadershipParameter));
     if (session.told !== null) this.ids.actsElsewhere = session.told !== 'f';
     this.said = null;
-    this.backendEnded = false;
+    this.endedAlone = null;
     this.held = null;
     this.withheld = null;
     this.ownBehind = null;
@@ -585,4 +592,9 @@ export class Following implements UpstreamListener {
     this.requests.clear();
     this.state.statements.clear();
   }
+}
+
+function whyAlone(fields: ErrorFields): GatewayError | null {
+  if (saysTerminated(fields)) return errors.terminated;
+  return saysBackendEnded(fields) ? errors.backendEnded : null;
 }

@@ -4,7 +4,7 @@ import { commandComplete, errorResponse, readyForQuery } from '../../../pgwire/b
 import { doubtFrame } from '../codec/doubt-frame.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import type { ReplicaId } from '../../../multipaxos/types/names.ts';
-import { backendEnded, handingOver, notCommitted } from '../errors.ts';
+import { backendEnded, handingOver, notCommitted, outcomeUnknown, terminated } from '../errors.ts';
 import { FakeUpstream } from '../testing/fake-upstream.ts';
 import { frame } from '../testing/frames.ts';
 import { keptClient, type KeptFixture, type KeptFixtureOptions, settle } from '../testing/kept.ts';
@@ -1053,5 +1053,52 @@ describe('a client whose session may act elsewhere', () => {
     await open();
     await interrupted(query("SELECT pg_notify('a', 'b')"));
     expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+  });
+});
+
+describe("a client whose session somebody has ended in the wait of its COMMIT, as the leader's gateway says", () => {
+  const words = errorResponse('FATAL', outcomeUnknown(terminated.message));
+
+  it.each([
+    ['committed', ['C COMMIT', 'Z I', 'E FATAL C=57P01']],
+    ['notCommitted', ['E FATAL C=57P01']],
+    ['unknown', ['E FATAL C=08007']],
+  ] as const)('hears what is true if that is %s, and is not given another one', async (outcome, hears) => {
+    await inBlock();
+    fixture.upstreams[0]!.hangs = true;
+    fixture.service.outcome = outcome;
+    await fixture.send(query('COMMIT'));
+    fixture.upstreams[0]!.say(doubt, words);
+    await settle();
+    await expect.poll(() => fixture.isClosed()).toBe(true);
+    expect(fixture.told()).toEqual(hears);
+    expect(fixture.upstreams).toHaveLength(1);
+  });
+
+  it('hears so where nothing more is known of it', async () => {
+    await inBlock();
+    fixture.upstreams[0]!.hangs = true;
+    await fixture.send(query('COMMIT'));
+    fixture.upstreams[0]!.say(words);
+    await settle();
+    await fixture.fail();
+    expect(fixture.told()).toEqual(['E FATAL C=08007']);
+    expect(fixture.upstreams).toHaveLength(1);
+  });
+});
+
+describe('a client whose session somebody ends while it is given back what it had', () => {
+  it('is not given another one', async () => {
+    const words = errorResponse('FATAL', terminated);
+    const restoring = (pid: number): FakeUpstream => {
+      const upstream = new FakeUpstream({ pid });
+      if (pid === 2) upstream.say(words);
+      return upstream;
+    };
+    await open({ upstream: restoring });
+    await interrupted(query('SELECT 1'));
+    await expect.poll(() => fixture.isClosed()).toBe(true);
+    expect(fixture.told()).toEqual(['E FATAL C=08007']);
+    expect(fixture.upstreams).toHaveLength(2);
   });
 });

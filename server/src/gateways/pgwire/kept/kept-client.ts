@@ -13,7 +13,7 @@ import { sessionPlace, type StartupMessage } from '../codec/startup.ts';
 import * as errors from '../errors.ts';
 import type { PgwireLimits } from '../limits.ts';
 import { closeWithWords } from '../session/close-with-words.ts';
-import { askOutcome, farewell, wordsAfter } from '../session/farewell.ts';
+import { askOutcome, farewell, type Situation, wordsAfter } from '../session/farewell.ts';
 import { Intake } from '../session/intake.ts';
 import type { ThreadShare } from '../session/thread-share.ts';
 import { type Found, findUpstream } from './find-upstream.ts';
@@ -186,7 +186,11 @@ export class KeptClient {
     }
     this.stopGrace();
     this.upstream.destroy();
-    if (this.following.isMovable && !this.clientEnded && this.mayMove()) void this.move(reason);
+    const { endsAloneFor, isMovable } = this.following;
+    if (endsAloneFor !== null) {
+      if (endsAloneFor === errors.backendEnded) this.options.onRepeat(false);
+      this.end(endsAloneFor);
+    } else if (isMovable && !this.clientEnded && this.mayMove()) void this.move(reason);
     else this.end(reason);
   }
 
@@ -318,8 +322,9 @@ export class KeptClient {
 
   // ------------------------------------------------------------------------------------------------------------ the end
 
-  private get situation(): { tracker: Following['tracker']; told: Following['reader'] } {
-    return { tracker: this.following.tracker, told: this.following.reader };
+  private get situation(): Omit<Situation, 'doubt'> {
+    const { tracker, reader, answer } = this.following;
+    return { tracker, told: reader, answer };
   }
 
   /** Tells the client what is true; if that is not known, finds it out first, or, with `atOnce`, says that it is unknown. */

@@ -28,6 +28,11 @@ export function saysBackendEnded(fields: ErrorFields): boolean {
   return endsSession(fields) && [fields.get('M'), fields.get('D')].includes(errors.backendEnded.message);
 }
 
+/** The leader's gateway says that somebody has ended the session, and cannot tell, or only in part, what became of its COMMIT. */
+export function saysTerminated(fields: ErrorFields): boolean {
+  return endsSession(fields) && fields.get('D') === errors.terminated.message;
+}
+
 /** Null: it is no gateway that cannot serve the session any more. PostgreSQL's own words, by which an operator ends a session, are not among them. */
 export function meaningOf(fields: ErrorFields): Said | null {
   return endsSession(fields) ? (meanings.get(fields.get('M') ?? '') ?? null) : null;

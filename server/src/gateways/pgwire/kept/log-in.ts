@@ -171,7 +171,9 @@ class LogIn {
   private failed(fields: ErrorFields): void {
     const error = { sqlState: fields.get('C') ?? 'XX000', message: fields.get('M') ?? '' };
     if (endsSession(fields)) {
-      const mayPass = passing.has(error.sqlState) || meaningOf(fields) !== null;
+      // PostgreSQL's own words: somebody has ended this very session, which is the client's already.
+      const isOrder = error.sqlState === '57P01' && meaningOf(fields) === null && this.step >= 0;
+      const mayPass = !isOrder && (passing.has(error.sqlState) || meaningOf(fields) !== null);
       const ended = saysBackendEnded(fields);
       // PostgreSQL ends all processes when one of them crashes, and those that log in without a word. Of one that has logged in, restoring the session may be the reason.
       if (mayPass && (!ended || this.step === -1)) this.again(error, ended);

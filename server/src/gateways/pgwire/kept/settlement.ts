@@ -3,17 +3,12 @@
  *
  * Pure. Invariants: success is told only of what is committed; a request is sent again only if nothing of it was told and it is certain that it was not committed, and once; where nobody can know, the client hears so.
  */
-import {
-  commandComplete,
-  errorResponse,
-  type GatewayError,
-  readyForQuery,
-} from '../../../pgwire/backend-messages.ts';
+import { errorResponse, type GatewayError, readyForQuery } from '../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
 import type { TransactionStatus } from '../../../pgwire/message-types.ts';
 import * as errors from '../errors.ts';
 import type { RequestOutcome } from '../../../ports/client-service.ts';
-import { successTag } from '../session/farewell.ts';
+import { committedAnswer } from '../session/farewell.ts';
 import type { RequestTracker } from '../session/request-tracker.ts';
 import type { Said } from './last-words.ts';
 
@@ -34,7 +29,7 @@ export interface Interrupted {
   /** Part of a message has come of the client that has to be answered, and is among them. */
   readonly isMidMessage: boolean;
   readonly said: Said | null;
-  /** The request is not executed again: it was before, or its own process has ended. */
+  /** The request is not executed again: it was before. */
   readonly isSpent: boolean;
   /** What the session cannot be given back. */
   readonly lost: readonly string[];
@@ -102,7 +97,7 @@ function byOutcome(interrupted: Interrupted, outcome: RequestOutcome): Settlemen
   const { tracker, told, hasRequests, lost } = interrupted;
   switch (outcome.code) {
     case 'committed': {
-      const answer = told.begun ? null : committedAnswer(interrupted, outcome.tag);
+      const answer = told.begun ? null : committedAnswer(tracker, outcome.tag, interrupted.answer);
       if (answer === null) return failAll(tracker, errors.withLoss(errors.committedAnswerLost, lost), 1);
       return go({ words: [...answer, readyForQuery('I')], readies: 1 });
     }
@@ -114,12 +109,6 @@ function byOutcome(interrupted: Interrupted, outcome: RequestOutcome): Settlemen
     default:
       return outcome satisfies never;
   }
-}
-
-function committedAnswer({ tracker, answer }: Interrupted, kept: string | null): readonly Buffer[] | null {
-  const tag = successTag(tracker, kept);
-  if (tag !== null) return [commandComplete(tag)];
-  return tracker.due === 1 && !tracker.open ? answer : null;
 }
 
 /** Nothing of it was told, and nothing is committed. */

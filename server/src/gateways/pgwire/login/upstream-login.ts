@@ -48,6 +48,8 @@ export type Upstream =
   | { readonly code: 'open'; readonly socket: Socket }
   | { readonly code: 'failed'; readonly reason: string };
 
+/** What the other machine drops, since many come to it at once, is sent again after 1 s, 3 s and 7 s: whoever is in need of the connection begins anew sooner. */
+const connectTimeoutMs = 1_000;
 const loginTimeoutMs = 5_000;
 /** An error of the leader's gateway. */
 const errorBytesMax = 16_384;
@@ -63,11 +65,12 @@ export async function openUpstream(
   const giveUp = (): void => void socket.destroy();
   // What is wrong shows in that the connection closes.
   socket.on('error', () => {});
-  socket.setTimeout(loginTimeoutMs, giveUp);
+  socket.setTimeout(connectTimeoutMs, giveUp);
   signal?.addEventListener('abort', giveUp, { once: true });
   if (signal?.aborted === true) giveUp();
   try {
     if (!(await isConnected(socket))) return failed(socket, 'it refuses connections, or does not answer');
+    socket.setTimeout(loginTimeoutMs);
     const greeted = await greet(login, options, socket);
     if (typeof greeted === 'string') return failed(socket, greeted);
     greeted.pause();

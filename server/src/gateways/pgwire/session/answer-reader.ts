@@ -47,6 +47,8 @@ export class AnswerReader implements Told {
   saidFatal = false;
   /** The last message says why the session ends: a FATAL, or the warning that PostgreSQL gives to all sessions when it stops at once. */
   saidEnd = false;
+  /** The last message is the warning that PostgreSQL gives instead of a FATAL where it is told to end a session in the wait of its COMMIT. */
+  saidTerminated = false;
 
   private readonly splitter: FrameSplitter;
   private readonly gatherer = new FrameGatherer(lookedBytesMax);
@@ -73,6 +75,7 @@ export class AnswerReader implements Told {
     splitter.feed(chunk);
     while (splitter.next()) {
       this.saidEnd = false;
+      this.saidTerminated = false;
       if (splitter.type === back.readyForQuery) this.ready(chunk);
       else {
         if (!comesAnyTime(splitter.type)) this.begun = true;
@@ -102,6 +105,11 @@ export class AnswerReader implements Told {
     this.listener.failed();
   }
 
+  private warned(fields: ErrorFields): void {
+    this.saidTerminated = warnsOfTermination(fields);
+    this.saidEnd = !this.saidTerminated && warnsOfEnd(fields);
+  }
+
   private lookInto(chunk: Buffer): void {
     const message = this.gatherer.add(this.splitter, chunk);
     if (message === null) return;
@@ -110,7 +118,7 @@ export class AnswerReader implements Told {
         this.failed(readErrorFields(message));
         return;
       case back.noticeResponse:
-        this.saidEnd = warnsOfEnd(readErrorFields(message));
+        this.warned(readErrorFields(message));
         return;
       case back.authentication:
         if (saysAuthenticated(message)) this.listener.authenticated();
@@ -137,6 +145,11 @@ export function saysAuthenticated(message: Buffer): boolean {
 /** A session that has done nothing hears so when another one crashes (57P02), or at an immediate stop (57P01). */
 function warnsOfEnd(fields: ErrorFields): boolean {
   return fields.get('V') === 'WARNING' && ['57P01', '57P02'].includes(fields.get('C') ?? '');
+}
+
+/** By the function of PostgreSQL that says it: the text may be in any language, and a stop at once has the same SQLSTATE. */
+function warnsOfTermination(fields: ErrorFields): boolean {
+  return warnsOfEnd(fields) && fields.get('R') === 'SyncRepWaitForLSN';
 }
 
 function isLookedInto(type: number): boolean {

@@ -20,6 +20,8 @@ export interface Situation {
   readonly told: { readonly atBoundary: boolean; readonly begun: boolean; readonly saidFatal: boolean };
   /** What is known of the transaction that is under way. */
   readonly doubt: Doubt | null;
+  /** Of one that is committed: all of its answer but ReadyForQuery, if it is known. */
+  readonly answer?: readonly Buffer[] | null;
 }
 
 /** `words`: last messages, perhaps none. `ask`: what became of it must be found out first, then `wordsAfter` tells. */
@@ -70,15 +72,17 @@ async function askHere(
 }
 
 export function wordsAfter(
-  { tracker, told }: Omit<Situation, 'doubt'>,
+  { tracker, told, answer = null }: Omit<Situation, 'doubt'>,
   outcome: RequestOutcome,
   reason: GatewayError,
 ): readonly Buffer[] {
   switch (outcome.code) {
     case 'committed': {
-      const tag = told.begun ? null : successTag(tracker, outcome.tag);
-      if (tag === null) return [fatal(errors.committedUntold)];
-      return [commandComplete(tag), readyForQuery('I'), fatal(errors.committedButEnding)];
+      const isOrder = reason === errors.terminated;
+      const success = told.begun ? null : committedAnswer(tracker, outcome.tag, answer);
+      if (success === null)
+        return [fatal(isOrder ? errors.committedUntoldFor(reason) : errors.committedUntold)];
+      return [...success, readyForQuery('I'), fatal(isOrder ? reason : errors.committedButEnding)];
     }
     case 'notCommitted':
       return [fatal(errors.isFinal(reason) ? errors.nothingCommitted(reason) : errors.notCommitted)];
@@ -89,8 +93,19 @@ export function wordsAfter(
   }
 }
 
+/** Of what is committed, but for ReadyForQuery; null: it is not known. */
+export function committedAnswer(
+  tracker: RequestTracker,
+  kept: string | null,
+  answer: readonly Buffer[] | null,
+): readonly Buffer[] | null {
+  const tag = successTag(tracker, kept);
+  if (tag !== null) return [commandComplete(tag)];
+  return tracker.due === 1 && !tracker.open ? answer : null;
+}
+
 /** How PostgreSQL would have told success, where the whole answer is known to consist of that. */
-export function successTag(tracker: RequestTracker, kept: string | null): string | null {
+function successTag(tracker: RequestTracker, kept: string | null): string | null {
   if (tracker.isLoneCommit) return 'COMMIT';
   return tracker.loneText === null ? null : kept;
 }

@@ -93,7 +93,7 @@ export class Session implements Gated {
   private backendGone = false;
   /** The process that was executing something when it was left. */
   private leftRunning: number | null = null;
-  /** Whether its process alone has ended, without a word; null: it has not, or said why. */
+  /** Whether its process alone has ended, without a word or with a warning only; null: it has not, or said why. */
   private backendEnded: boolean | 'asking' | null = null;
   /** Why the session ends, when that is known. */
   private endsWhenKnown: GatewayError | null = null;
@@ -320,14 +320,16 @@ export class Session implements Gated {
     else this.endFor(this.endsFor(reason), atOnce);
   }
 
-  /** A process that has ended in the middle of a request may do so again, wherever that is executed. */
+  /** A process that has ended in the middle of a request may do so again, wherever that is executed. What somebody has ended is not begun again. */
   private endsFor(reason: GatewayError): GatewayError {
-    return this.backendEnded === true && this.tracker.outstanding ? errors.backendEnded : reason;
+    if (this.backendEnded !== true) return reason;
+    if (this.answers.saidTerminated) return errors.terminated;
+    return this.tracker.outstanding ? errors.backendEnded : reason;
   }
 
   private endFor(reason: GatewayError, atOnce: boolean): void {
     // A gateway that knows the transaction finds out what became of it, and must hear first that it is not to be repeated.
-    const isTold = reason === errors.backendEnded && this.options.takesDoubts && this.doubtTold;
+    const isTold = errors.isFinal(reason) && this.options.takesDoubts && this.doubtTold;
     const words = farewell({ tracker: this.tracker, told: this.outbox, doubt: this.known.doubt }, reason);
     if (words.kind === 'words') this.close(words.bytes);
     else if (atOnce || isTold) this.close([errorResponse('FATAL', errors.outcomeUnknown(reason.message))]);
@@ -427,10 +429,12 @@ export class Session implements Gated {
   /** PostgreSQL has closed the connection. */
   private onBackendEnd(): void {
     if (this.backendEnded !== null || this.answers.saidEnd || !this.backendReached) return;
-    const { socketPath } = this.options;
+    const { socketPath, service } = this.options;
+    // The replica stops its PostgreSQL in order: nobody has ended this session.
+    const isStopping = this.answers.saidTerminated && service.door() === null;
     this.backendEnded = 'asking';
     void serverLives(socketPath).then((lives) => {
-      this.backendEnded = lives;
+      this.backendEnded = lives && !isStopping;
       if (this.endsWhenKnown !== null) this.end(this.endsWhenKnown);
     });
   }
