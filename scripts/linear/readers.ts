@@ -7,6 +7,11 @@ import { SessionState } from '../../server/src/gateways/pgwire/kept/session-stat
 import { ForeseenCommit } from '../../server/src/gateways/pgwire/kept/foreseen-commit.ts';
 import { FailedBlock } from '../../server/src/gateways/pgwire/kept/failed-block.ts';
 import { KeptBudgets } from '../../server/src/gateways/pgwire/kept/kept-budget.ts';
+import { tokensOf } from '../../server/src/gateways/pgwire/kept/body-tokens.ts';
+import { nothingWatched } from '../../server/src/gateways/pgwire/kept/function-looks.ts';
+import { JudgedTexts } from '../../server/src/gateways/pgwire/kept/judged-texts.ts';
+import { judgeBody } from '../../server/src/gateways/pgwire/kept/telling-body.ts';
+import { TellingFunctions } from '../../server/src/gateways/pgwire/kept/telling-functions.ts';
 import * as telling from '../../server/src/gateways/pgwire/kept/telling-text.ts';
 import { UpstreamReader } from '../../server/src/gateways/pgwire/kept/upstream-reader.ts';
 import { readSaslChoice } from '../../server/src/gateways/pgwire/codec/authentication-messages.ts';
@@ -149,9 +154,27 @@ export const readers: Readonly<Record<string, Feed>> = {
   }),
   'gateways/pgwire/kept/session-state.ts SessionState': stream(() => {
     const budget = new KeptBudgets(2 * frameBytesMax).of('one');
-    const state = new SessionState({ preparedBytesMax: 2 ** 20, budget });
+    const state = new SessionState({ preparedBytesMax: 2 ** 20, budget, functions: nothingWatched });
     return parts((part, chunk) => state.sent(part, chunk, 0));
   }),
+  // Long sources are not judged.
+  'gateways/pgwire/kept/body-tokens.ts tokensOf': text((value) => tokensOf(value.slice(0, 131_072))),
+  'gateways/pgwire/kept/telling-body.ts judgeBody': text((value) => {
+    for (const source of [
+      value,
+      `begin execute ${value}`,
+      `begin execute '${value}'`,
+      `begin perform set_config(${value}`,
+    ])
+      judgeBody(source, 'plpgsql', () => {});
+  }),
+  'gateways/pgwire/kept/telling-functions.ts TellingFunctions': text((value) => {
+    const names = new Map([['f', true]]);
+    new TellingFunctions(names, { tells: false, hides: false }, []).namedIn(value);
+  }),
+  'gateways/pgwire/kept/judged-texts.ts JudgedTexts': text((value) =>
+    new JudgedTexts(nothingWatched).namedIn(value),
+  ),
   'gateways/pgwire/kept/telling-text.ts tellsOfState': text(telling.tellsOfState),
   'gateways/pgwire/kept/telling-text.ts customSettings': text(telling.customSettings),
   'gateways/pgwire/kept/telling-text.ts setsHidden': text(telling.setsHidden),
@@ -368,6 +391,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/kept/following.ts': 'Following',
   'gateways/pgwire/kept/hidden-block.ts': 'HiddenBlock',
   'gateways/pgwire/kept/id-question.ts': 'IdAnswer calledId isOfRequest',
+  'gateways/pgwire/kept/function-looks.ts': 'FunctionLooks',
   'gateways/pgwire/kept/ids-ahead.ts': 'IdsAhead',
   'gateways/pgwire/kept/kept-requests.ts': 'KeptRequests',
   'gateways/pgwire/kept/left-session.ts': 'LeavingReader parseFrame',

@@ -292,6 +292,7 @@ export function assembleReplica(
     reservedUsers,
     findLogin: adapters.findLogin,
     lookAtLeft: adapters.lookAtLeft,
+    lookAtFunctions: (database, known) => server.lookAtFunctions(database, known),
     primary: () => payload.primary,
     installRequests: adapters.installRequests,
     lookAtCommits: adapters.lookAtCommits,

@@ -31,6 +31,8 @@ export function createServiceDoor(whyNot: () => string): ServiceDoor {
       },
       beginRead: (life, freshness, waitMs) =>
         behind?.reads.beginRead(life, freshness, waitMs) ?? Promise.resolve({ code: 'over' }),
+      awaitCurrent: (life, waitMs) =>
+        behind?.reads.awaitCurrent(life, waitMs) ?? Promise.resolve({ code: 'over' }),
       mayTell: (life) => behind?.reads.mayTell(life) ?? false,
       awaitTold: (life, waitMs) => behind?.reads.awaitTold(life, waitMs) ?? Promise.resolve(false),
     },
@@ -53,6 +55,8 @@ export function createServiceDoor(whyNot: () => string): ServiceDoor {
       behind?.outcomeOfRequest(request, leadership, waitMs) ?? Promise.resolve({ code: 'unknown' }),
     mayActElsewhere: (session, leadership, waitMs) =>
       behind?.mayActElsewhere(session, leadership, waitMs) ?? Promise.resolve(true),
+    lookAtFunctions: (database, known, waitMs) =>
+      behind?.lookAtFunctions(database, known, waitMs) ?? Promise.resolve(null),
     leadership: (generation) => behind?.leadership(generation) ?? null,
     prepareRequests: (database, generation) =>
       behind?.prepareRequests(database, generation) ?? Promise.reject(new Error(whyNot())),

@@ -4,6 +4,7 @@
 export const ownQuestions = {
   state: 'barista_session_state',
   effects: 'barista_effects',
+  functions: 'barista_functions',
   login: 'barista_login',
   reads: 'barista_reads',
 } as const;

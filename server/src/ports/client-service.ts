@@ -4,6 +4,7 @@
  * Does nothing itself. The replica implements it; tests of the gateway implement it in memory.
  */
 import type { StandbyReads } from './standby-reads.ts';
+import type { FunctionsLook } from './client-functions.ts';
 import type { Ballot, ReplicaId } from '../multipaxos/types/names.ts';
 
 /** Whom a new client is to be served by. `generation` changes whenever this replica's leadership, or the life of its PostgreSQL as a primary, begins or ends. */
@@ -117,6 +118,10 @@ export interface ClientService {
    * leadership; null: as it knows now. True if that is not found out in time. Never rejects.
    */
   mayActElsewhere(session: SessionPlace, leadership: Ballot | null, waitMs: number): Promise<boolean>;
+  /**
+   * The functions of a database's clients, as all know them who were answered before: this replica's PostgreSQL is asked once it has that. `known`: the mark of what is known of them. Null: it cannot be asked in time. Never rejects.
+   */
+  lookAtFunctions(database: string, known: string | null, waitMs: number): Promise<FunctionsLook | null>;
   /** The ballot under which this generation serves; null once it has ended. */
   leadership(generation: number): Ballot | null;
   /** Makes the tables and functions for named transactions in this database, if they are not there. @throws Error with the reason */

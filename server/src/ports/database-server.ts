@@ -3,6 +3,7 @@
  *
  * Does nothing itself. The postgres adapter implements it over real processes.
  */
+import type { FunctionsLook } from './client-functions.ts';
 import type { Lsn, Timeline } from '../wal/lsn.ts';
 import type { WalPosition } from '../wal/position.ts';
 import type { NamedRequest, SessionPlace } from './client-service.ts';
@@ -192,6 +193,8 @@ export interface DatabaseServer {
   committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
   /** What a session of this kind changes may not all be rows of its database: foreign servers, extensions, a setting that says so. As `statusOf`. @throws Error */
   mayActElsewhere(session: SessionPlace): Promise<boolean>;
+  /** The functions of this database's clients; `known`: the mark of an earlier look. As `statusOf`. @throws Error */
+  lookAtFunctions(database: string, known: string | null): Promise<FunctionsLook>;
   /** Works on a standby, too. @throws Error while it lets nobody in */
   checkup(): Promise<Checkup>;
   /** Looks at the next part of the files, in a session that is opened for it; the same part again after something was found. Works on a standby, too. @throws Error if the files cannot be looked at */

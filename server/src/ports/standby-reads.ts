@@ -31,6 +31,8 @@ export interface StandbyReads {
   onStandbyChange(listener: () => void): () => void;
   /** A read is asked for now: resolves when it may be run, or when `waitMs` are over. Never rejects. */
   beginRead(life: number, freshness: Freshness, waitMs: number): Promise<Currency>;
+  /** As a linearizable `beginRead`, for the replica itself. Never rejects. */
+  awaitCurrent(life: number, waitMs: number): Promise<Currency>;
   /** True if the leader's PostgreSQL certainly shows all that was read from this standby before the call. Cheap, as ClientService.mayAnswer is. */
   mayTell(life: number): boolean;
   /** Resolves true when it does; false if that life has ended, or `waitMs` are over. Never rejects. */

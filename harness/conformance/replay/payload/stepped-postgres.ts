@@ -400,6 +400,7 @@ export class SteppedPostgres {
       committedRequest: () => Promise.resolve(null),
       lookAtFiles: () => Promise.resolve({ code: 'unknown' }),
       mayActElsewhere: () => Promise.resolve(false),
+      lookAtFunctions: () => Promise.reject(new Error('not asked here')),
       checkup: () => Promise.reject(new Error('not asked here')),
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),
     };

@@ -12,6 +12,7 @@ import type { Client } from 'pg';
 import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
 import type { NamedRequest, SessionPlace } from '../../ports/client-service.ts';
+import type { FunctionsLook } from '../../ports/client-functions.ts';
 import type { SnapshotView } from '../../ports/digest.ts';
 import type {
   Checkup,
@@ -27,6 +28,7 @@ import type {
 import { BarrierSessions } from './barrier-sessions.ts';
 import { answerAnew } from './session-answer.ts';
 import { sqlStateOf } from './database-error.ts';
+import { lookAtFunctions } from './functions-look.ts';
 import { FileLook } from './file-look.ts';
 import { chooseSocketDirectory } from './data-directory.ts';
 import { EndedWaits } from './ended-waits.ts';
@@ -315,6 +317,15 @@ class Server implements PostgresDatabaseServer {
         role,
       ]);
       return Object.values(rows[0] ?? {})[0] !== false;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async lookAtFunctions(database: string, known: string | null): Promise<FunctionsLook> {
+    const client = await this.connect(database);
+    try {
+      return await lookAtFunctions(client, known);
     } finally {
       await client.end();
     }

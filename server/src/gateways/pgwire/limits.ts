@@ -80,6 +80,9 @@ export interface PgwireLimits {
   /** A session that is idle for so long may be asked what it has, and how often at most. */
   readonly idleLookMs: number;
   readonly idleQuestionEveryMs: number;
+  /** How often it is looked at the functions of a database whose kept sessions are in use, and how long a look waits until it has all that any client knew. */
+  readonly functionsLookMs: number;
+  readonly functionsWaitMs: number;
 }
 
 const MiB = 1_048_576;
@@ -127,4 +130,6 @@ export const defaultLimits: PgwireLimits = {
   keptBytesInAllMax: 128 * MiB,
   idleLookMs: 1_000,
   idleQuestionEveryMs: 60_000,
+  functionsLookMs: 5_000,
+  functionsWaitMs: 5_000,
 };

@@ -17,6 +17,7 @@ import { receive } from './front/reception.ts';
 import type { Front, ServedBackend } from './front/sessions.ts';
 import { ToldErrors } from './front/told-errors.ts';
 import { VouchedLinks } from './front/vouched-links.ts';
+import { FunctionLooks } from './kept/function-looks.ts';
 import { IdleWatch } from './kept/idle-watch.ts';
 import { KeptBudgets } from './kept/kept-budget.ts';
 import { Turns } from './kept/turns.ts';
@@ -118,6 +119,10 @@ export async function createPgwireListener(options: PgwireListenerOptions): Prom
     share: new ThreadShare(),
     keptBudgets: new KeptBudgets(limits.keptBytesInAllMax),
     idleWatch: new IdleWatch(limits.idleLookMs),
+    functionLooks: new FunctionLooks(
+      (database, known) => service.lookAtFunctions(database, known, limits.functionsWaitMs),
+      limits.functionsLookMs,
+    ),
     vouched: new VouchedLinks(),
     sockets: new Set(),
     served: new Map(),

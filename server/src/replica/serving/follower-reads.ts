@@ -130,8 +130,16 @@ export class FollowerReads implements StandbyReads, StandbyReaders {
   // ------------------------------------------------------------------------------------------------ reads that are asked for
 
   beginRead(life: number, freshness: Freshness, waitMs: number): Promise<Currency> {
+    if (this.isOpen && life === this.life) this.options.onReader();
+    return this.begin(life, freshness, waitMs);
+  }
+
+  awaitCurrent(life: number, waitMs: number): Promise<Currency> {
+    return this.begin(life, { kind: 'linearizable' }, waitMs);
+  }
+
+  private begin(life: number, freshness: Freshness, waitMs: number): Promise<Currency> {
     if (!this.isOpen || life !== this.life) return Promise.resolve({ code: 'over' });
-    this.options.onReader();
     if (freshness.kind === 'snapshot') return Promise.resolve({ code: 'current' });
     const since = this.asked;
     const isServed =

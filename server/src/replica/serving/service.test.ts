@@ -22,7 +22,12 @@ function setUp({ patienceMs = 10_000 } = {}) {
   const time = new SimulatedTime();
   const settle = (): Promise<void> => time.pass(5);
   let barriers = 0;
-  const world = { holdsBarriers: false };
+  const world = { holdsBarriers: false, isAway: false, standby: false, isCurrent: true };
+  const reads = {
+    standby: () => (world.standby ? { life: 7 } : null),
+    awaitCurrent: (life: number) =>
+      Promise.resolve({ code: life === 7 && world.isCurrent ? 'current' : 'noAnswer' }),
+  } as unknown as StandbyReads;
   const held: (() => void)[] = [];
   const looks: { isServed: boolean; tell: (look: CommitsLook) => void; fail: () => void }[] = [];
   let lookers = 0;
@@ -46,11 +51,15 @@ function setUp({ patienceMs = 10_000 } = {}) {
     gate,
     onBegins: (generation, { round }) => begun.push([generation, round]),
     outcomes: {} as Outcomes,
-    reads: () => ({}) as StandbyReads,
+    reads: () => reads,
     socketPath: () => '/tmp/socket',
     reservedUsers: ['postgres'],
     findLogin: () => Promise.reject(new Error('nobody is asked')),
     lookAtLeft: () => Promise.resolve({ ended: 0, living: [] }),
+    lookAtFunctions: (database, known) => {
+      if (world.isAway) return Promise.reject(new Error('away'));
+      return Promise.resolve({ mark: `${database} ${known}`, functions: [], unnamedTells: false });
+    },
     primary: () => primary,
     installRequests: () => Promise.resolve(),
     lookAtCommits: () => {
@@ -303,5 +312,24 @@ describe('the service of a replica', () => {
     await settle();
     expect(await service.awaitAnswer(generation())).toBe(true);
     expect(service.mayAnswer(generation())).toBe(false);
+  });
+});
+
+describe('the functions of clients are looked at', () => {
+  it('where everybody is served, and at a standby that has what all know', async () => {
+    const { service, servesUnder, world } = setUp();
+    const found = async () => (await service.lookAtFunctions('app', 'known', 5)) !== null;
+    expect(await found()).toBe(false);
+    await servesUnder(ballot(1));
+    expect(await service.lookAtFunctions('app', 'known', 5)).toMatchObject({ mark: 'app known' });
+    service.serveElsewhere(r2, 'r2 leads');
+    expect(await found()).toBe(false);
+    world.standby = true;
+    expect(await found()).toBe(true);
+    world.isCurrent = false;
+    expect(await found()).toBe(false);
+    world.isCurrent = true;
+    world.isAway = true;
+    expect(await found()).toBe(false);
   });
 });

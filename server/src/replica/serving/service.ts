@@ -19,8 +19,9 @@ import type {
   SessionPlace,
   TransactionOutcome,
 } from '../../ports/client-service.ts';
+import type { FunctionsLook } from '../../ports/client-functions.ts';
 import type { LookAtCommits } from '../../ports/commits-look.ts';
-import type { PrimaryDatabase } from '../../ports/database-server.ts';
+import type { DatabaseServer, PrimaryDatabase } from '../../ports/database-server.ts';
 import type { StandbyReads } from '../../ports/standby-reads.ts';
 import type { AnswerGate } from './answer-gate.ts';
 import { CommitLooks, type CommitLooksOptions } from './commit-looks.ts';
@@ -38,6 +39,7 @@ export interface ServiceOptions {
   readonly reservedUsers: readonly string[];
   readonly findLogin: FindLogin;
   readonly lookAtLeft: LookAtLeft;
+  readonly lookAtFunctions: DatabaseServer['lookAtFunctions'];
   readonly primary: () => PrimaryDatabase | null;
   readonly installRequests: (database: string) => Promise<void>;
   /** Called once in each generation: its looks at what makes commits not wait to be chosen without a session's naming it. */
@@ -245,6 +247,22 @@ export class ReplicaService implements ClientService {
 
   mayActElsewhere(session: SessionPlace, leadership: Ballot | null, waitMs: number): Promise<boolean> {
     return this.options.outcomes.mayActElsewhere(session, leadership, waitMs);
+  }
+
+  async lookAtFunctions(
+    database: string,
+    known: string | null,
+    waitMs: number,
+  ): Promise<FunctionsLook | null> {
+    const { reads } = this;
+    const life = reads.standby()?.life ?? null;
+    if (life === null && this.current.kind !== 'here') return null;
+    if (life !== null && (await reads.awaitCurrent(life, waitMs)).code !== 'current') return null;
+    try {
+      return await this.options.lookAtFunctions(database, known);
+    } catch {
+      return null;
+    }
   }
 
   leadership(generation: number): Ballot | null {

@@ -261,6 +261,7 @@ function keep(
     turns: front.moves,
     share: front.share,
     budget: front.keptBudgets.of(roleOf(startup)),
+    functions: front.functionLooks,
     onAuthenticated: () => {
       // The leader's gateway has seen to it, if this one has not.
       arrival.isProven = true;

@@ -20,6 +20,7 @@ import { AnswerGate } from '../session/answer-gate.ts';
 import type { LateWatch } from '../session/late-watch.ts';
 import type { RequestDatabases } from '../session/named/request-databases.ts';
 import { Session } from '../session/session.ts';
+import type { FunctionLooks } from '../kept/function-looks.ts';
 import type { IdleWatch } from '../kept/idle-watch.ts';
 import type { KeptBudgets } from '../kept/kept-budget.ts';
 import type { LeftSession } from '../kept/left-session.ts';
@@ -72,6 +73,7 @@ export interface Front {
   readonly share: ThreadShare;
   readonly keptBudgets: KeptBudgets;
   readonly idleWatch: IdleWatch;
+  readonly functionLooks: FunctionLooks;
   readonly vouched: VouchedLinks;
   readonly sockets: Set<Socket>;
   /** By whom they speak with. Whoever serves hears when nothing more comes from its client. */

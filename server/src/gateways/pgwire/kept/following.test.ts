@@ -6,6 +6,7 @@ import * as send from '../../../pgwire/frontend-messages.ts';
 import { defaultLimits } from '../limits.ts';
 import { frame } from '../testing/frames.ts';
 import { run } from '../testing/helpers.ts';
+import { noFunctionsWatched } from '../testing/kept.ts';
 import { Following } from './following.ts';
 import { assigning } from './id-question.ts';
 import { KeptBudgets } from './kept-budget.ts';
@@ -25,7 +26,7 @@ const left: LeftSession = {
 };
 
 function following(sends: (bytes: Buffer) => void = () => undefined): Following {
-  return new Following({
+  const following = new Following({
     startup: { kind: 'startup', version: 3 << 16, parameters: [['user', 'u']], tunnelNonce: null },
     limits: defaultLimits,
     budget: new KeptBudgets(2 * (1 << 20)).of('one'),
@@ -33,6 +34,8 @@ function following(sends: (bytes: Buffer) => void = () => undefined): Following 
     send: sends,
     onAuthenticated: () => undefined,
   });
+  following.follow(noFunctionsWatched);
+  return following;
 }
 
 it.each([

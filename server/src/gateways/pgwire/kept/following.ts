@@ -25,6 +25,7 @@ import { RequestTracker } from '../session/request-tracker.ts';
 import { failBatch, FailedBlock } from './failed-block.ts';
 import { HiddenBlock, readingBlock } from './hidden-block.ts';
 import type { IdAnswer } from './id-question.ts';
+import { type FunctionsWatch, nothingWatched } from './function-looks.ts';
 import { IdsAhead } from './ids-ahead.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
@@ -40,7 +41,14 @@ import {
   type Setting,
 } from './login-defaults.ts';
 import { type ReadQuestion, readQuestion } from './read-question.ts';
-import { askElsewhere, askNewLogin, failStep, type RestoreStep, restoreSteps } from './restore.ts';
+import {
+  askElsewhere,
+  askFunctions,
+  askNewLogin,
+  failStep,
+  type RestoreStep,
+  restoreSteps,
+} from './restore.ts';
 import { SessionState } from './session-state.ts';
 import type { Continuation, Interrupted } from './settlement.ts';
 import { askState, StateAnswer } from './state-question.ts';
@@ -109,7 +117,11 @@ export class Following implements UpstreamListener {
     this.options = options;
     this.fromClient = new FrameSplitter(limits.frameBytesMax);
     this.requests = new KeptRequests(limits.keptBytesMax, budget);
-    this.state = new SessionState({ preparedBytesMax: limits.preparedBytesMax, budget });
+    this.state = new SessionState({
+      preparedBytesMax: limits.preparedBytesMax,
+      budget,
+      functions: nothingWatched,
+    });
     this.ids = new IdsAhead(this.tracker, this.state.statements, {
       answered: (doubt) => this.idAnswered(doubt),
       // It is sent again in a session of its own.
@@ -139,6 +151,11 @@ export class Following implements UpstreamListener {
     for (const [name, frame] of statements) this.state.statements.have(name, frame);
     this.tracker.hasPrepared(statements.map(([, frame]) => frame));
     for (const name of settingNames) this.state.settingNames.add(name);
+  }
+
+  /** The session may call these. */
+  follow(functions: FunctionsWatch): void {
+    this.state.judged.watch = functions;
   }
 
   /** Another upstream can take its place. */
@@ -307,6 +324,7 @@ export class Following implements UpstreamListener {
     if (tracker.mayHaveSurplus) tracker.ready(isBare);
     tracker.told(1, status);
     if (status === 'I') this.state.toldUnasked();
+    this.state.judged.answered();
     this.answered();
     this.isReplaced &&= status === 'E';
     if (this.failing?.isOver === true || (this.failing?.isOfBlock === true && !this.isReplaced))
@@ -338,8 +356,11 @@ export class Following implements UpstreamListener {
     const { request, outstanding, status, terminated } = this.tracker;
     const wasSeen = this.seenRequest === request;
     this.seenRequest = request;
-    if (!wasSeen || outstanding || terminated || status !== 'I' || request === this.askedRequest) return;
-    if (this.state.isKnown && nowMs - this.askedMs < this.options.limits.idleQuestionEveryMs) return;
+    if (!wasSeen || outstanding || terminated || status !== 'I') return;
+    this.state.settle();
+    const { isKnown, mayHaveChanged } = this.state;
+    if (request === this.askedRequest && !mayHaveChanged) return;
+    if (isKnown && nowMs - this.askedMs < this.options.limits.idleQuestionEveryMs) return;
     if (!this.mayAsk) return;
     this.askedMs = nowMs;
     this.ask();
@@ -450,7 +471,8 @@ export class Following implements UpstreamListener {
   stepsTo({ block, trustsAbsence, resends }: Continuation): readonly RestoreStep[] {
     const effects = trustsAbsence ? [askElsewhere] : [];
     const reads = resends === 'reading' ? (this.readQuestion?.steps ?? []) : [];
-    const steps = [...effects, askNewLogin, ...restoreSteps(this.state), ...reads];
+    const functions = typeof this.state.judged.needs === 'object' ? [askFunctions] : [];
+    const steps = [...effects, ...functions, askNewLogin, ...restoreSteps(this.state), ...reads];
     return block === 'none' ? steps : [...steps, failStep];
   }
 
@@ -484,9 +506,14 @@ export class Following implements UpstreamListener {
     how: Continuation,
   ): { readonly client: readonly Buffer[]; readonly upstream: readonly Buffer[] } {
     const { tracker, state } = this;
+    const lostBefore = new Set(this.lost);
+    const { needs } = state.judged;
+    const fits = typeof needs === 'object' ? needs.mark === session.functions : needs === 'any';
+    if (!fits) state.unanswered();
     const { lost } = this;
-    state.moved();
-    this.lostUntold = how.tellsLoss && how.block !== 'untold' ? [] : lost;
+    state.moved(tracker.outstanding && how.resends !== 'no');
+    const isTold = how.tellsLoss && how.block !== 'untold';
+    this.lostUntold = isTold ? lost.filter((one) => !lostBefore.has(one)) : lost;
     for (const name of session.forgotten) state.statements.forget(name);
     this.key = session.key;
     this.ids.under(session.parameters.get(leadershipParameter));
@@ -527,7 +554,7 @@ export class Following implements UpstreamListener {
     if (block === 'failed') return this.refuseChain(0);
     // It may have been executed, and written.
     const executed = resends === 'reading' ? errors.withLoss(errors.outcomeUnknownHere, lost) : null;
-    return tellsLoss ? null : this.tellLoss(executed);
+    return tellsLoss ? this.tellLoss() : this.tellLoss(executed);
   }
 
   /** A block that would be like the one that is lost, and cannot be. */

@@ -123,6 +123,55 @@ describe('a client that was let in before', () => {
   });
 });
 
+describe('a client whose functions are others at the next leader', () => {
+  const others = {
+    upstream: (pid: number) => {
+      const upstream = new FakeUpstream({ pid });
+      if (pid > 1) upstream.functions = 'others';
+      return upstream;
+    },
+  };
+  const lost = 'E ERROR C=55000';
+
+  it('is told once that what they did may be lost', async () => {
+    await open(others);
+    await fixture.send(query('SELECT 1'));
+    fixture.told();
+    await fixture.fail();
+    await fixture.send(query('SELECT 2'));
+    expect(fixture.told()).toEqual([lost, 'Z I']);
+    await fixture.send(query('SELECT 3'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+
+  it('is told so behind what its request has come to', async () => {
+    await open(others);
+    await fixture.send(query('SELECT 1'));
+    fixture.told();
+    await interrupted(query('INSERT INTO t VALUES (1)'));
+    expect(fixture.told()).toEqual(['E ERROR C=08007', 'Z I']);
+    await fixture.send(query('SELECT 2'));
+    expect(fixture.told()).toEqual([lost, 'Z I']);
+  });
+
+  it('is told so with the loss of its block', async () => {
+    await inBlock(others);
+    await fixture.fail();
+    await fixture.send(query('SELECT 2'));
+    expect(fixture.told()).toEqual(['E ERROR C=40001', 'Z E']);
+    await fixture.send(query('ROLLBACK'));
+    await fixture.send(query('SELECT 3'));
+    expect(fixture.told()).toEqual(['C ROLLBACK', 'Z I', 'C SELECT', 'Z I']);
+  });
+
+  it('hears nothing if nothing of it was answered', async () => {
+    await open(others);
+    await fixture.fail();
+    await fixture.send(query('SELECT 2'));
+    expect(fixture.told()).toEqual(['C SELECT', 'Z I']);
+  });
+});
+
 describe('a client that is idle when its leader goes', () => {
   it('hears nothing, and its next request is answered by the next leader', async () => {
     await open();

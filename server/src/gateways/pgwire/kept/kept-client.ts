@@ -18,6 +18,7 @@ import { Intake } from '../session/intake.ts';
 import type { ThreadShare } from '../session/thread-share.ts';
 import { type Found, findUpstream } from './find-upstream.ts';
 import { Following } from './following.ts';
+import { type FunctionLooks, nothingWatched } from './function-looks.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import type { LeftSession } from './left-session.ts';
 import { type Continuation, type Interrupted, settle, settleAfter } from './settlement.ts';
@@ -41,6 +42,7 @@ export interface KeptClientOptions {
   >;
   readonly open: OpenUpstream;
   readonly turns: Turns;
+  readonly functions: FunctionLooks;
   /** Of the thread, with all other clients. */
   readonly share: ThreadShare;
   readonly budget: KeptBudget;
@@ -84,6 +86,7 @@ export class KeptClient {
   private readonly moves = { count: 0, answered: 0, firstMs: 0 };
   private readonly clientListeners: [event: string, listener: (chunk: Buffer) => void][] = [];
   private grace: NodeJS.Timeout | null = null;
+  private functions = nothingWatched;
   /** The client is gone, or has its last words. */
   private readonly over = new AbortController();
 
@@ -104,7 +107,10 @@ export class KeptClient {
       onAuthenticated: () => {
         const refusal = options.onAuthenticated();
         if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
-        else void this.lookElsewhere();
+        else {
+          void this.lookElsewhere();
+          this.lookAtFunctions();
+        }
       },
     });
     this.following.ids.isElsewhere = options.place.kind === 'at';
@@ -112,6 +118,7 @@ export class KeptClient {
     this.fromUpstream = this.intakeOf(this.upstream);
     this.listenToClient();
     if (options.left !== null) {
+      this.lookAtFunctions();
       this.following.adopt(options.left);
       this.lose(errors.handingOver);
       return;
@@ -169,6 +176,7 @@ export class KeptClient {
     this.state = 'closed';
     this.stopGrace();
     this.following.close();
+    this.functions.stop();
     for (const [event, listener] of this.clientListeners) this.client.off(event, listener);
     this.upstream.destroy();
     this.client.pause();
@@ -238,6 +246,13 @@ export class KeptClient {
   private async lookElsewhere(): Promise<void> {
     const { service, startup } = this.options;
     this.following.ids.actsElsewhere = await service.mayActElsewhere(sessionPlace(startup), null, 0);
+  }
+
+  /** Those of a database that it has been let into. */
+  private lookAtFunctions(): void {
+    if (this.state === 'closed' || this.functions !== nothingWatched) return;
+    this.functions = this.options.functions.watch(sessionPlace(this.options.startup).database);
+    this.following.follow(this.functions);
   }
 
   private async ask(doubt: Doubt): Promise<RequestOutcome> {
@@ -347,6 +362,7 @@ export class KeptClient {
     this.state = 'closed';
     this.stopGrace();
     this.following.close();
+    this.functions.stop();
     this.upstream.destroy();
     this.fromClient.drop();
     this.fromUpstream.drop();

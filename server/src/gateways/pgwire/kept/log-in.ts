@@ -34,6 +34,8 @@ export type LogInResult =
       readonly forgotten: readonly string[];
       /** Whether it may act elsewhere: `t` or `f`; null: it was not asked, or not answered. */
       readonly told: string | null;
+      /** The mark of the functions that it may call; null: as `told`. */
+      readonly functions: string | null;
       /** So many answers have said that what was under way can only have read. */
       readonly saidSafe: number;
       readonly login: LoginFacts;
@@ -85,6 +87,7 @@ class LogIn {
   private readonly forgotten: string[] = [];
   private key: Buffer | null = null;
   private told: string | null = null;
+  private functions: string | null = null;
   private saidSafe = 0;
   private login = nothingKnown;
   /** -1: it logs in. */
@@ -164,6 +167,7 @@ class LogIn {
 
   private answered(asked: RestoreStep['asks'], row: Buffer): void {
     if (asked === 'effects') this.told = firstColumn(row);
+    else if (asked === 'functions') this.functions = firstColumn(row);
     else if (asked === 'login') this.login = loginFactsIn(row);
     else if (asked === 'reads' && isSafe(row)) this.saidSafe += 1;
   }
@@ -198,8 +202,8 @@ class LogIn {
       this.upstream.write(Buffer.concat(steps.map(({ bytes }) => bytes)));
     this.step += 1;
     if (this.step < steps.length) return;
-    const { parameters, key, notifications, forgotten, told, saidSafe, login } = this;
-    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, saidSafe, login });
+    const { parameters, key, notifications, forgotten, told, functions, saidSafe, login } = this;
+    this.end({ kind: 'in', parameters, key, notifications, forgotten, told, functions, saidSafe, login });
   }
 
   private again(error: GatewayError, broke: boolean): void {

@@ -4,6 +4,7 @@ import { ownQuestions } from '../../../pgwire/own-questions.ts';
 import { frameOf } from '../../../pgwire/backend-messages.ts';
 import * as send from '../../../pgwire/frontend-messages.ts';
 import { effectsElsewhere } from '../../../pgwire/effects-elsewhere.ts';
+import { functionsMark } from '../../../pgwire/functions-question.ts';
 import { front } from '../../../pgwire/message-types.ts';
 import { failedBlock } from './failed-block.ts';
 import { askLogin } from './login-defaults.ts';
@@ -23,7 +24,7 @@ export interface RestoreStep {
   readonly onError: 'end' | 'forget' | 'expected';
   readonly statement: string;
   /** Its answer is kept. */
-  readonly asks?: 'effects' | 'login' | 'reads';
+  readonly asks?: 'effects' | 'functions' | 'login' | 'reads';
 }
 
 /**
@@ -82,6 +83,14 @@ export const askElsewhere: RestoreStep = {
   onError: 'expected',
   statement: '',
   asks: 'effects',
+};
+
+/** The mark of the functions that it may call. */
+export const askFunctions: RestoreStep = {
+  bytes: Buffer.concat([send.runsAs(ownQuestions.functions, functionsMark), send.sync]),
+  onError: 'expected',
+  statement: '',
+  asks: 'functions',
 };
 
 /** Who the session is, and what defaults it has, ahead of all that it is given. */

@@ -10,10 +10,13 @@ import { type FrameSplitter, headerBytes } from '../../../pgwire/frame-splitter.
 import { readBindNames, shortName, stringEnd } from '../../../pgwire/frontend-messages.ts';
 import { type Mention, mentionIn } from '../codec/mentions.ts';
 import { front } from '../../../pgwire/message-types.ts';
+import type { FunctionsWatch } from './function-looks.ts';
+import { JudgedTexts } from './judged-texts.ts';
 import type { KeptBudget } from './kept-budget.ts';
 import { ParsedStatements, statementsMax } from './parsed-statements.ts';
 import { parseFrame } from './left-session.ts';
 import { emptySnapshot, type StateSnapshot } from './state-question.ts';
+import type { Naming, TellingFunctions } from './telling-functions.ts';
 import {
   customSettings,
   customSettingNamed,
@@ -33,10 +36,12 @@ const tailChars = 512;
 export interface SessionStateOptions {
   readonly preparedBytesMax: number;
   readonly budget: KeptBudget;
+  readonly functions: FunctionsWatch;
 }
 
 export class SessionState {
   readonly statements: ParsedStatements;
+  readonly judged: JudgedTexts;
   snapshot: StateSnapshot = emptySnapshot;
   /** It may have changed since PostgreSQL was asked. */
   mayHaveChanged = false;
@@ -60,13 +65,19 @@ export class SessionState {
   private hasHidden = false;
   /** Statements of which each execution may change what the session has; null: all of them. */
   private tellingStatements: Set<string> | null = new Set();
+  /** Others, by what their texts named, and by which functions: each is judged anew when those have changed. */
+  private readonly quiet = new Map<string, TellingFunctions>();
   private isTellingParse = false;
   /** So may what SQL's EXECUTE does. */
   private executesTelling = false;
+  private executesHidden = false;
+  /** The functions by which statements of SQL's PREPARE were judged. */
+  private preparedBy: TellingFunctions | null = null;
   /** The end of what has come of a message, of which more is to come. */
   private tail = '';
 
-  constructor({ preparedBytesMax, budget }: SessionStateOptions) {
+  constructor({ preparedBytesMax, budget, functions }: SessionStateOptions) {
+    this.judged = new JudgedTexts(functions);
     this.statements = new ParsedStatements(preparedBytesMax, budget);
     this.parseBytesMax = preparedBytesMax;
     this.gatherer = new FrameGatherer(preparedBytesMax + 1);
@@ -96,6 +107,8 @@ export class SessionState {
 
   /** A part of a message of the client. `position`: how many ReadyForQuery messages come before its own. */
   sent(part: FrameSplitter, chunk: Buffer, position: number): void {
+    this.judged.sent();
+    this.doubt();
     switch (part.type) {
       case front.query:
         this.look(this.textOf(part, chunk));
@@ -112,14 +125,32 @@ export class SessionState {
       case front.functionCall:
         // Any function, by its number.
         this.mayHaveChanged = true;
+        this.noteNaming(this.judged.telling?.any ?? null);
         this.onMention(mentionIn(this.textOf(part, chunk)));
         return;
       default:
     }
   }
 
+  /** Nothing is under way. */
+  settle(): void {
+    this.judged.settle();
+    this.doubt();
+  }
+
+  /** Functions have changed since it was judged what was sent. */
+  private doubt(): void {
+    const { judged } = this;
+    if (judged.hides) this.hasHidden = true;
+    if (!judged.isDoubtful) return;
+    this.isKnown = false;
+    this.mayHaveChanged = true;
+    this.note(judged.telling?.settings ?? []);
+  }
+
   /** PostgreSQL is asked, behind all that was sent. */
   asked(): void {
+    this.judged.asked();
     this.mayHaveChanged = false;
   }
 
@@ -147,25 +178,53 @@ export class SessionState {
   }
 
   /** Another session has taken its place. */
-  moved(): void {
+  moved(executesAgain: boolean): void {
+    this.judged.moved(executesAgain);
     this.snapshot = { ...this.snapshot, lost: [] };
     this.hasHidden = false;
     this.isKnown = true;
   }
 
-  private look(text: string): void {
+  /** Whether it tells. */
+  private look(text: string): boolean {
     this.onMention(mentionIn(text));
     this.commitMayAct ||= commitActs.test(text);
+    const naming = this.judged.namedIn(text);
     const tells = tellsOfState(text);
-    if (!tells && !(this.executesTelling && /\bexecute\b/i.test(text))) return;
+    const executes = /\bexecute\b/i.test(text) && this.executesWhatTells();
+    if (!tells && !naming.tells && !executes) return false;
     this.mayHaveChanged = true;
-    if (!tells) return;
+    if (executes && this.executesHidden) this.hasHidden = true;
+    if (naming.tells) this.noteNaming(naming);
+    if (!tells && !naming.isNamed) return naming.tells;
     const names = customSettings(text);
     for (const name of names ?? []) this.parameterNames.delete(name);
     this.note(names ?? []);
     if (names === null || setsHidden(text)) this.hasHidden = true;
-    this.readsParameters ||= /set_config/i.test(text);
-    this.executesTelling ||= preparesTelling(text);
+    this.readsParameters ||= naming.isNamed || /set_config/i.test(text);
+    if (/\bprepare\b/i.test(text)) {
+      this.executesTelling ||= naming.tells || preparesTelling(text);
+      this.executesHidden ||= naming.hides;
+    }
+    return true;
+  }
+
+  /** What functions set that a text names. */
+  private noteNaming(naming: Naming | null): void {
+    this.note(this.judged.telling?.settings ?? []);
+    if (naming === null || naming.hides) this.hasHidden = true;
+  }
+
+  /** SQL's EXECUTE may. */
+  private executesWhatTells(): boolean {
+    // What they call may be another one by now.
+    if (this.snapshot.prepares.length > 0 && this.preparedBy !== this.judged.telling) {
+      const namings = this.snapshot.prepares.map((text) => this.judged.namedIn(text));
+      this.executesTelling ||= namings.some(({ tells }) => tells);
+      this.executesHidden ||= namings.some(({ hides }) => hides);
+      this.preparedBy = this.judged.telling;
+    }
+    return this.executesTelling;
   }
 
   /** At a statement that was prepared before this followed the session. */
@@ -222,14 +281,18 @@ export class SessionState {
 
   private sentParse(part: FrameSplitter, chunk: Buffer, position: number): void {
     const text = this.textOf(part, chunk);
-    this.look(text);
-    this.isTellingParse = (!part.first && this.isTellingParse) || tellsOfState(text);
+    const isTelling = this.look(text);
+    this.isTellingParse = (!part.first && this.isTellingParse) || isTelling;
     const frame = this.gatherer.add(part, chunk);
     if (frame === null) return;
     const nameEnd = stringEnd(frame, headerBytes, frame.length);
     const name = shortName(frame, headerBytes, nameEnd);
     if (this.isTellingParse) this.tells(name);
-    else if (name === '') this.tellingStatements?.delete('');
+    else {
+      if (name === '') this.tellingStatements?.delete('');
+      // Of another one with its name it says nothing.
+      if (name === '' || !this.statements.has(name)) this.isQuiet(name);
+    }
     this.statements.sentParse(name, frame.length > this.parseBytesMax ? null : frame, position);
   }
 
@@ -238,10 +301,32 @@ export class SessionState {
     this.onMention(mentionIn(this.textOf(part, chunk)));
     if (part.first) {
       const { statement, whole } = readBindNames(chunk, part.payload, part.end);
-      if (!whole || this.tellingStatements?.has(statement) !== false) this.mayHaveChanged = true;
+      if (!whole || this.executionTells(statement)) this.mayHaveChanged = true;
     }
     if (part.first) this.parameters = this.readsParameters ? this.newParameters() : null;
     this.parameters?.push(chunk, part.payload, part.end);
+  }
+
+  /** Each execution of it may change what the session has. */
+  private executionTells(statement: string): boolean {
+    const { telling } = this.judged;
+    const tells = this.tellingStatements?.has(statement) !== false;
+    if (!tells && telling !== null && this.quiet.get(statement) === telling) return false;
+    const frame = this.statements.frameOf(statement);
+    // It is on its way, and was judged by other functions; or it is one of SQL's PREPARE.
+    if (frame === undefined) return tells || this.quiet.has(statement) || this.snapshot.prepares.length > 0;
+    const text = frame.toString('latin1', headerBytes);
+    const naming = this.judged.namedIn(text);
+    if (naming.tells) this.noteNaming(naming);
+    else if (!tells) this.isQuiet(statement);
+    if (tells && setsHidden(text)) this.hasHidden = true;
+    return tells || naming.tells;
+  }
+
+  private isQuiet(statement: string): void {
+    const { telling } = this.judged;
+    if (this.quiet.size >= statementsMax) this.quiet.clear();
+    if (telling !== null) this.quiet.set(statement, telling);
   }
 
   private sentClose(part: FrameSplitter, chunk: Buffer, position: number): void {

@@ -33,6 +33,8 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     'SELECT 1 INTO TEMP t',
     'CREATE TABLE pg_temp.t (a int)',
     'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
+    'DO $$ BEGIN SET a = 1; END $$',
+    "UPDATE pg_settings SET setting = '1' WHERE name = 'a'",
   ])('%s', (text) => {
     expect(tellsOfState(text)).toBe(true);
   });
@@ -43,6 +45,8 @@ describe('texts after which PostgreSQL is asked what the session has', () => {
     'SETTINGS',
     'UPDATE t -- t\n, u\n SET a = 1',
     'SET LOCAL a = 1',
+    'INSERT INTO t VALUES (1) ON CONFLICT (a) DO UPDATE SET a = 1',
+    'INSERT INTO t VALUES (1) ON CONFLICT DO  NOTHING',
     'SET TRANSACTION READ ONLY',
     "SELECT set_config('a', 'b', true)",
     'SELECT temp, hold, listen FROM t',

@@ -1,7 +1,7 @@
 /**
  * Whether a client's SQL may change what its session has besides its transaction: settings, prepared statements, LISTEN, temporary tables, locks.
  *
- * Pure, and no parser: what it finds is asked of PostgreSQL, so that finding too much costs a question. What it misses (a function that sets something) is found when the session is idle for a while.
+ * Pure, and no parser: what it finds is asked of PostgreSQL, so that finding too much costs a question. What functions do is in telling-functions.ts; what both miss is found when the session is idle for a while.
  */
 import { carriageReturn, dash, newline, semicolon, slash, star } from '../../../pgwire/sql-bytes.ts';
 
@@ -18,13 +18,18 @@ const tellingStatement = new RegExp(
   ].join('|'),
   'iy',
 );
+/** A block of code, and not ON CONFLICT, nor a rule. */
+const doesBlock = String.raw`\bdo\b(?!\s+(?:nothing|update|instead|also)\b)`;
 /** Anywhere. */
 const telling = new RegExp(
   [
     String.raw`set_config(?!\s*\([^()]*,\s*true\s*\))`,
     'advisory',
     'pg_temp',
+    // An UPDATE of it sets.
+    'pg_settings',
     String.raw`\bwith\s+hold\b`,
+    doesBlock,
     String.raw`\b(?:create|into)\s+(?:(?:global|local|or\s+replace)\s+)*temp(?:orary)?\b`,
   ].join('|'),
   'i',
@@ -134,9 +139,16 @@ const hiddenStatement = new RegExp(
 const hiddenConfig =
   /set_config(?!\s*\([^()]*,\s*true\s*\))(?!\s*\(\s*(?:'[\w$.]*'|\$\d+)(?:::[\w.\s"]{0,40}|\s*),)/i;
 
+/** A block of code, which may put together what it executes. */
+const doBlock = new RegExp(doesBlock, 'i');
+
 /** A text may set a custom setting whose name is not among those that `customSettings` finds, nor among parameters. */
 export function setsHidden(text: string): boolean {
-  return hiddenConfig.test(text) || (settingWord.test(text) && someStatement(text, hiddenStatement));
+  return (
+    hiddenConfig.test(text) ||
+    (settingWord.test(text) && someStatement(text, hiddenStatement)) ||
+    (doBlock.test(text) && /\bexecute\b/i.test(text))
+  );
 }
 
 /** A text that prepares what tells of state whenever it is executed. */

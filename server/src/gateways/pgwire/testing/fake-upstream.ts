@@ -48,6 +48,9 @@ export class FakeUpstream {
   identity: string | null = '16384:5';
   defaults: string | null = null;
   private asksEffects = false;
+  /** The mark of its functions, which nothing else is heard of, either. */
+  functions = 'as they were';
+  private asksFunctions = false;
   /** Nor is the one for its login. */
   private asksLogin = false;
   /** What it says of the plan of a statement that may only have read. */
@@ -101,9 +104,11 @@ export class FakeUpstream {
     this.asksEffects = isEffects && type !== 'S';
     const isLogin = first.endsWith('barista_login') || (type === 'S' && this.asksLogin);
     this.asksLogin = isLogin && type !== 'S';
+    const isFunctions = first.endsWith('barista_functions') || (type === 'S' && this.asksFunctions);
+    this.asksFunctions = isFunctions && type !== 'S';
     const isReads = first.endsWith('barista_reads') || (type === 'S' && this.asksReads);
     this.asksReads = isReads && type !== 'S';
-    if (!isEffects && !isLogin && !isReads) this.heard.push(`${type} ${first}`.trim());
+    if (!isEffects && !isLogin && !isReads && !isFunctions) this.heard.push(`${type} ${first}`.trim());
     if (this.hangsAt !== null && this.heard.at(-1)?.includes(this.hangsAt) === true) this.hangs = true;
     if (this.hangs) return;
     if (type === 'Q') this.query(first);
@@ -146,6 +151,7 @@ export class FakeUpstream {
           this.say(dataRow(`[ { "Plan": { "Node Type": "${this.plan}"`));
         if (this.asksReads && this.portal.startsWith(`SELECT '${allIsMarked}'`))
           this.say(dataRow(allIsMarked));
+        if (this.asksFunctions) this.say(dataRow(this.functions));
         if (this.asksLogin) this.say(dataRow(this.identity, this.defaults));
         const answer = this.run(this.portal);
         this.skips = answer[0] === 'E'.charCodeAt(0);

@@ -2,6 +2,7 @@
 import { Client, type ClientConfig } from 'pg';
 import { cancelUnlessCommitting } from '../../../adapters/postgres/primary-database.ts';
 import { createLeftLook } from '../../../adapters/postgres/left-processes.ts';
+import { lookAtFunctions } from '../../../adapters/postgres/functions-look.ts';
 import { createLoginFinder } from '../../../adapters/postgres/find-login.ts';
 import type { PostgresDoor } from '../../../ports/client-service.ts';
 import type { PgwireLimits } from '../limits.ts';
@@ -39,6 +40,7 @@ const testAccess: readonly AccessRuleText[] = [
 
 export async function startGateway(pg: TestPostgres, options: GatewayOptions = {}): Promise<TestGateway> {
   const service = options.service ?? serviceOf(pg);
+  service.functionsOf = (_, known) => lookAtFunctions(pg.superuser, known);
   const listener = await createPgwireListener({
     host: '127.0.0.1',
     port: 0,

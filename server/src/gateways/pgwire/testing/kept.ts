@@ -4,6 +4,9 @@ import { back } from '../../../pgwire/message-types.ts';
 import { FrameGatherer } from '../../../pgwire/frame-gatherer.ts';
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { KeptBudgets } from '../kept/kept-budget.ts';
+import type { ClientFunctions } from '../../../ports/client-functions.ts';
+import { FunctionLooks, type FunctionsWatch } from '../kept/function-looks.ts';
+import { TellingFunctions } from '../kept/telling-functions.ts';
 import { KeptClient } from '../kept/kept-client.ts';
 import { Turns } from '../kept/turns.ts';
 import { ThreadShare } from '../session/thread-share.ts';
@@ -39,6 +42,20 @@ export interface KeptFixtureOptions {
   /** The client was let in before it came to its first upstream. */
   readonly isProven?: boolean;
 }
+
+const noFunctions: ClientFunctions = { mark: 'as they were', functions: [], unnamedTells: false };
+
+/** Nothing tells but what is seen in texts. */
+export const noFunctionsWatched: FunctionsWatch = {
+  known: {
+    mark: noFunctions.mark,
+    telling: new TellingFunctions(new Map(), { tells: false, hides: false }, []),
+    look: 1,
+  },
+  begun: 1,
+  use: () => undefined,
+  stop: () => undefined,
+};
 
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 60; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -94,6 +111,7 @@ export async function keptClient(options: KeptFixtureOptions = {}): Promise<Kept
     },
     turns: options.turns ?? new Turns(16),
     share: new ThreadShare(),
+    functions: new FunctionLooks(() => Promise.resolve(noFunctions), defaultLimits.functionsLookMs),
     budget: new KeptBudgets(2 * (1 << 27)).of('one'),
     onAuthenticated: () => null,
     onWords: () => {},

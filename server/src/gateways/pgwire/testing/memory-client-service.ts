@@ -3,6 +3,7 @@
  *
  * Answers may leave while nothing is distrusted and the test does not hold them; `awaitAnswer` and `barrier` resolve when the test lets them.
  */
+import type { FunctionsLook } from '../../../ports/client-functions.ts';
 import type { Ballot, ReplicaId } from '../../../multipaxos/types/names.ts';
 import type {
   ClientService,
@@ -45,6 +46,7 @@ export interface MemoryClientService extends ClientService {
   requestOutcome: RequestOutcome;
   /** What `mayActElsewhere` says. */
   actsElsewhere: boolean;
+  functionsOf: (database: string, known: string | null) => Promise<FunctionsLook | null>;
   transactionsOf: (pids: readonly number[]) => Promise<ReadonlyMap<number, bigint>>;
   cancelBackend: (pid: number) => Promise<'done' | 'committing'>;
   prepare: (database: string) => Promise<void>;
@@ -94,6 +96,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
     outcome: 'unknown',
     requestOutcome: { code: 'unknown' },
     actsElsewhere: false,
+    functionsOf: () => Promise.resolve(null),
     transactionsOf: () => Promise.resolve(new Map()),
     cancelBackend: () => Promise.resolve('done'),
     prepare: () => Promise.resolve(),
@@ -107,6 +110,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
         standbyListeners.add(listener);
         return () => standbyListeners.delete(listener);
       },
+      awaitCurrent: (life) => memory.mayRead(life, { kind: 'linearizable' }),
       beginRead: (life, freshness) => memory.mayRead(life, freshness),
       mayTell: (life) => life === standbyLife && memory.tells === null,
       awaitTold: (life, waitMs) => memory.tells?.(life, waitMs) ?? Promise.resolve(life === standbyLife),
@@ -168,6 +172,7 @@ export function createMemoryClientService(door: PostgresDoor | null): MemoryClie
       return Promise.resolve(memory.requestOutcome);
     },
     mayActElsewhere: () => Promise.resolve(memory.actsElsewhere),
+    lookAtFunctions: (database, known) => memory.functionsOf(database, known),
     leadership,
     prepareRequests: (database) => memory.prepare(database),
     setService(next) {

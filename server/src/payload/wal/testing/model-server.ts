@@ -3,6 +3,7 @@
  *
  * Invariants: those of the port.
  */
+import type { FunctionsLook } from '../../../ports/client-functions.ts';
 import type { Timers } from '../../../ports/clock.ts';
 import type {
   Checkup,
@@ -281,6 +282,13 @@ export class ModelServer implements DatabaseServer {
     return this.ask(({ standby }) => {
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
       return false;
+    });
+  }
+
+  lookAtFunctions(): Promise<FunctionsLook> {
+    return this.ask(({ standby }) => {
+      if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
+      return { mark: '', functions: [], unnamedTells: false };
     });
   }
 

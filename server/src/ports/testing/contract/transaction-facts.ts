@@ -188,5 +188,7 @@ export function transactionFacts({ primary: open, group, fixture }: ContractCont
     expect(await server.statusOf(xids.at(-1)! + 1000n)).toBe('unknown');
     expect(await server.committedRequest({ database: 'postgres', role: 'r', name: 'n' })).toBeNull();
     expect(await server.mayActElsewhere({ database: 'postgres', role: 'r' })).toBe(false);
+    const found = await server.lookAtFunctions('postgres', null);
+    expect(found).toMatchObject({ functions: [], unnamedTells: false });
   });
 }

@@ -180,6 +180,7 @@ export class LifeFixture {
       shownAmong: nothing,
       committedRequest: nothing,
       mayActElsewhere: nothing,
+      lookAtFunctions: nothing,
       checkup: nothing,
       lookAtFiles: nothing,
       info: () => ({ pid: 1, socketDir: '', port: 0, version: null }),

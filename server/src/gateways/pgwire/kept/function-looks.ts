@@ -1,0 +1,139 @@
+/**
+ * Which functions of each database tell of state, as this replica's PostgreSQL knows it: looked at anew every few seconds while a kept session of that database is in use.
+ *
+ * Responsible for: one look for all sessions of a database, and that no client waits for it. Invariant: a look has begun behind everything that was answered before its number was given.
+ */
+import type { ClientFunctions, FunctionsLook } from '../../../ports/client-functions.ts';
+import { findTelling, type TellingFunctions } from './telling-functions.ts';
+
+export interface KnownFunctions {
+  readonly mark: string;
+  readonly telling: TellingFunctions;
+  /** The number of the look that has found them so. */
+  readonly look: number;
+}
+
+/** What a session has of it. */
+export interface FunctionsWatch {
+  /** Null: nothing is known yet. */
+  readonly known: KnownFunctions | null;
+  /** So many looks have begun. */
+  readonly begun: number;
+  /** The session is in use. */
+  use(): void;
+  /** The session is over. */
+  stop(): void;
+}
+
+/** `known`: the mark of what is known. Null: it could not be found out. Never rejects. */
+export type LookAtFunctions = (database: string, known: string | null) => Promise<FunctionsLook | null>;
+
+/** Before it is known whose functions a session may call. */
+export const nothingWatched: FunctionsWatch = {
+  known: null,
+  begun: 0,
+  use: () => undefined,
+  stop: () => undefined,
+};
+
+/** With more, those that no session is in are forgotten. */
+const databasesMax = 100;
+
+interface Watched {
+  known: KnownFunctions | null;
+  begun: number;
+  isUsed: boolean;
+  isLooking: boolean;
+  sessions: number;
+}
+
+export class FunctionLooks {
+  private readonly look: LookAtFunctions;
+  private readonly everyMs: number;
+  private readonly databases = new Map<string, Watched>();
+  private sessions = 0;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(look: LookAtFunctions, everyMs: number) {
+    this.look = look;
+    this.everyMs = everyMs;
+  }
+
+  watch(database: string): FunctionsWatch {
+    const fresh: Watched = { known: null, begun: 0, isUsed: true, isLooking: false, sessions: 0 };
+    const watched = this.databases.get(database) ?? fresh;
+    this.forgetSome();
+    this.databases.set(database, watched);
+    watched.sessions += 1;
+    this.sessions += 1;
+    this.timer ??= setInterval(() => this.lookAtAll(), this.everyMs);
+    watched.isUsed = true;
+    void this.lookAt(database, watched);
+    let isOver = false;
+    return {
+      get known() {
+        return watched.known;
+      },
+      get begun() {
+        return watched.begun;
+      },
+      use: () => {
+        watched.isUsed = true;
+      },
+      stop: () => {
+        if (isOver) return;
+        isOver = true;
+        this.leave(watched);
+      },
+    };
+  }
+
+  /** What is known stays, for the next session. */
+  private leave(watched: Watched): void {
+    watched.sessions -= 1;
+    this.sessions -= 1;
+    if (this.sessions > 0 || this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  private forgetSome(): void {
+    if (this.databases.size < databasesMax) return;
+    for (const [database, { sessions }] of this.databases)
+      if (sessions === 0) this.databases.delete(database);
+  }
+
+  private lookAtAll(): void {
+    for (const [database, watched] of this.databases)
+      if (watched.isUsed && watched.sessions > 0) void this.lookAt(database, watched);
+  }
+
+  private async lookAt(database: string, watched: Watched): Promise<void> {
+    if (watched.isLooking) return;
+    watched.isLooking = true;
+    watched.isUsed = false;
+    watched.begun += 1;
+    const look = watched.begun;
+    const { known } = watched;
+    try {
+      const found = await this.look(database, known?.mark ?? null);
+      if (found === null) watched.isUsed = true;
+      else if (found !== 'same') watched.known = await knownBy(found, look);
+      else if (known !== null) watched.known = { ...known, look };
+    } catch {
+      // Whatever is in those sources: every text tells.
+      watched.known = null;
+    }
+    watched.isLooking = false;
+  }
+}
+
+async function knownBy(found: ClientFunctions, look: number): Promise<KnownFunctions> {
+  return { mark: found.mark, telling: await findTelling(found, breathe), look };
+}
+
+function breathe(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}

@@ -1,0 +1,138 @@
+/**
+ * By which functions a session's texts were judged, and whether those were the ones that it has called.
+ *
+ * A function may be made, or replaced, in the seconds between two looks. So what a text has called is settled only by a look that began behind its answer and has found the same, or, but for names of settings, by PostgreSQL, which says what
+ * the session has. What no look has settled when the leader goes depends on whether the next leader has the same functions.
+ */
+import type { FunctionsWatch } from './function-looks.ts';
+import { type Naming, nothingFound, type TellingFunctions } from './telling-functions.ts';
+
+/** What changes functions, or what uses them. One that is not seen so is taken for the work of others. */
+const defining =
+  /\b(?:create|alter|drop)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:(?:constraint|recursive|materialized|foreign|event)\s{1,9})?(?:function|procedure|routine|aggregate|trigger|view|rule|policy|table|domain|operator|cast|extension|schema)\b/i;
+
+/** More than that is not kept of texts. */
+const earlyCharsMax = 16_384;
+
+export class JudgedTexts {
+  watch: FunctionsWatch;
+  /** PostgreSQL has to be asked again: texts were judged by others than are known now. */
+  isDoubtful = false;
+  /** One that no look has settled may have set a custom setting whose name is not known. */
+  hides = false;
+  private mark: string | null = null;
+  /** The functions by which the texts were judged that no look has settled; null: there are no such texts. */
+  private by: TellingFunctions | null = null;
+  private isAsked = true;
+  /** The client was told that something succeeded about which PostgreSQL was not asked. */
+  private isToldUnasked = false;
+  /** It was told so of something that no look has settled. */
+  private isTold = false;
+  /** Texts of before anything was known. */
+  private early: string[] = [];
+  private earlyChars = 0;
+  /** Looks that had begun when the last answer was told. */
+  private answeredAt = 0;
+  /** The session may have changed functions: `sent`: in what is not answered; a number: no look that is not a later one knows of it. */
+  private defined: 'sent' | number = 0;
+
+  constructor(watch: FunctionsWatch) {
+    this.watch = watch;
+  }
+
+  /** Null: they are not known. */
+  get telling(): TellingFunctions | null {
+    return this.watch.known?.telling ?? null;
+  }
+
+  namedIn(text: string): Naming {
+    const { known } = this.watch;
+    if (defining.test(text)) this.defined = 'sent';
+    const naming = (known?.telling ?? nothingFound).namedIn(text);
+    if (known === null) this.keep(text);
+    return this.isCurrent ? naming : { ...naming, tells: true };
+  }
+
+  /** Something is known, and it is not older than what the session itself has changed. */
+  private get isCurrent(): boolean {
+    const { known } = this.watch;
+    return known !== null && this.defined !== 'sent' && known.look > this.defined;
+  }
+
+  private keep(text: string): void {
+    this.earlyChars += text.length + 100;
+    if (this.earlyChars <= earlyCharsMax) this.early.push(text);
+    else this.early = [];
+  }
+
+  /** The client sends something. */
+  sent(): void {
+    this.compare();
+    this.by = this.telling ?? nothingFound;
+    this.mark = this.watch.known?.mark ?? null;
+    this.isAsked = false;
+    this.watch.use();
+  }
+
+  answered(): void {
+    this.answeredAt = this.watch.begun;
+    this.isToldUnasked ||= !this.isAsked;
+    this.isTold = true;
+    if (this.defined === 'sent') this.defined = this.answeredAt;
+    this.watch.use();
+  }
+
+  /** PostgreSQL is asked, behind all that was sent. */
+  asked(): void {
+    this.isAsked = true;
+    this.isToldUnasked = false;
+    this.isDoubtful = false;
+  }
+
+  /** To be called while nothing is under way. */
+  settle(): void {
+    const { known } = this.watch;
+    if (known === null || known.look <= this.answeredAt) return;
+    this.compare();
+    this.by = null;
+    this.isTold = false;
+  }
+
+  private compare(): void {
+    const { by, telling } = this;
+    if (by === null || telling === null || telling === by) return;
+    if (by === nothingFound && this.earlyChars <= earlyCharsMax) this.judgeEarly(telling);
+    else {
+      this.isDoubtful ||= !this.isAsked || telling.setsMoreThan(by);
+      this.hides ||= telling.hidesMoreThan(by);
+    }
+    this.early = [];
+  }
+
+  private judgeEarly(telling: TellingFunctions): void {
+    const namings = this.early.map((text) => telling.namedIn(text));
+    // PostgreSQL was asked, but not for these settings.
+    const mayLack = telling.settings.length > 0;
+    this.isDoubtful ||= mayLack && (telling.all || namings.some(({ isNamed }) => isNamed));
+    this.hides ||= namings.some(({ hides }) => hides);
+  }
+
+  /** The leader has gone: the next one must have the functions of this mark; `any`: whatever it has, `none`: whatever it has, something may be lost. */
+  get needs(): { readonly mark: string } | 'any' | 'none' {
+    if (this.by === null || !this.isTold || this.mark === null) return 'any';
+    // What it has itself changed is not taken for the work of others.
+    if (!this.isToldUnasked && !this.isCurrent) return 'any';
+    return this.isDoubtful ? 'none' : { mark: this.mark };
+  }
+
+  /** Another session has taken its place, in which some of it may be executed again. */
+  moved(executesAgain: boolean): void {
+    if (!executesAgain) this.by = null;
+    this.isAsked = !executesAgain;
+    this.isToldUnasked = false;
+    this.isTold = false;
+    this.isDoubtful = false;
+    this.hides = false;
+    this.early = [];
+  }
+}
