@@ -129,7 +129,7 @@ export class GroupClients {
     // In one order, so that none waits for another that waits for it.
     const written = keys.filter(() => random.chance(0.4));
     const mode = random.chance(0.05) ? random.pick(['local', 'off'] as const) : undefined;
-    const request = { database: 'app', role: 'app', name: `request ${this.values}` };
+    const request = { database: 'app', owner: '16384:5', name: `request ${this.values}` };
     return {
       reads: random.chance(0.5) ? keys.filter(() => random.chance(0.5)) : [],
       writes: written.map((key) => ({ key, value })),

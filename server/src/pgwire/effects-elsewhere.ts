@@ -5,6 +5,8 @@
  * cannot confine, and every extension that is not known to act on local data alone.
  */
 
+import { ownSql } from './own-sql.ts';
+
 /** They change nothing but data of their own database, with the transaction. */
 const localExtensions = [
   'amcheck autoinc bloom btree_gin btree_gist citext cube dict_int dict_xsyn earthdistance fuzzystrmatch hstore hstore_plperl insert_username intagg intarray isn',
@@ -35,3 +37,10 @@ export function effectsElsewhere(role: string): string {
       AND m.deptype OPERATOR(pg_catalog.=) 'e'::pg_catalog."char"))
 )`;
 }
+
+const roleNow =
+  ownSql(`SELECT a.rolname FROM pg_catalog.pg_authid a CROSS JOIN pg_catalog.pg_database b WHERE b.datname = pg_catalog.current_database()
+  AND CASE WHEN $2::pg_catalog.text IS NULL THEN a.rolname = $1::pg_catalog.name ELSE pg_catalog.concat_ws(':', a.oid, b.oid) = $2 END`);
+
+/** The same of a session of somebody else's, for the superuser. `$1`: its role's name, which counts only where `$2`, the object ids of its role and database, is null. True as well where there is no such role, or the database is another one. */
+export const effectsOfSession = `SELECT NOT EXISTS (${roleNow}) OR (${effectsElsewhere(`(${roleNow})`)}) AS acts`;

@@ -58,12 +58,18 @@ export type TransactionOutcome = 'committed' | 'notCommitted' | 'unknown';
 /** A transaction that its client has named (`barista.request_id`), in its database, for the role that logged in. */
 export interface NamedRequest {
   readonly database: string;
-  readonly role: string;
+  /** Object ids of the role and of the database, with a colon between: their names may be others' by the time that it is asked about. */
+  readonly owner: string;
   readonly name: string;
 }
 
 /** A session, by what it may do: the role that logged in, and its database. */
-export type SessionPlace = Omit<NamedRequest, 'name'>;
+export interface SessionPlace {
+  readonly database: string;
+  readonly role: string;
+  /** Their object ids, as in `NamedRequest`; null: not known. */
+  readonly owner: string | null;
+}
 
 /** `tag`: the command tag of the first time, such as `INSERT 0 1`; null: it was not kept. */
 export type RequestOutcome =

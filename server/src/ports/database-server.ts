@@ -189,9 +189,9 @@ export interface DatabaseServer {
   snapshot(givenUp: AbortSignal): Promise<SnapshotView>;
   /** Which of these a snapshot that is taken now shows; all are below the end of one that was taken before. As `snapshot`. @throws Error */
   shownAmong(xids: readonly bigint[], givenUp: AbortSignal): Promise<readonly bigint[]>;
-  /** The command tag with which a named transaction was committed; null: it was not; `tag` null: it was not kept. As `statusOf`. @throws Error */
-  committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null>;
-  /** What a session of this kind changes may not all be rows of its database: foreign servers, extensions, a setting that says so. As `statusOf`. @throws Error */
+  /** The command tag with which a named transaction was committed; null: it was not; `unknown`: its role is gone, or the database is another one of that name; `tag` null: it was not kept. As `statusOf`. @throws Error */
+  committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | 'unknown' | null>;
+  /** What a session of this kind changes may not all be rows of its database: foreign servers, extensions, a setting that says so. True where the role or the database is not there any more. As `statusOf`. @throws Error */
   mayActElsewhere(session: SessionPlace): Promise<boolean>;
   /** The functions of this database's clients; `known`: the mark of an earlier look. As `statusOf`. @throws Error */
   lookAtFunctions(database: string, known: string | null): Promise<FunctionsLook>;

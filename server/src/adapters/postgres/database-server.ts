@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { readdir, rm } from './account-files.ts';
 import { chooseLaunchUser } from './launch-user.ts';
 import type { Client } from 'pg';
-import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
+import { effectsOfSession } from '../../pgwire/effects-elsewhere.ts';
 import { parseLsn, type Lsn } from '../../wal/lsn.ts';
 import type { NamedRequest, SessionPlace } from '../../ports/client-service.ts';
 import type { FunctionsLook } from '../../ports/client-functions.ts';
@@ -42,7 +42,7 @@ import { openPrimary } from './primary-database.ts';
 import { isStopped } from './process-identity.ts';
 import { promoteStandby, type PromotedRun } from './promotion.ts';
 import { shownAmong, takeSnapshot } from './shown-transactions.ts';
-import { readRequest } from './requests/request-outcome.ts';
+import { type RecordedRequest, readRequest } from './requests/request-outcome.ts';
 import { makeRoomForHolders } from './lock-holders.ts';
 import { type OnReaderEnded, ReaderLockWatch } from './reader-locks.ts';
 import { ReceiverWords } from './replication/receiver-words.ts';
@@ -301,7 +301,7 @@ class Server implements PostgresDatabaseServer {
   async committedRequest({
     database,
     ...request
-  }: NamedRequest): Promise<{ readonly tag: string | null } | null> {
+  }: NamedRequest): Promise<RecordedRequest | 'unknown' | null> {
     const client = await this.connect(database);
     try {
       return await readRequest(client, request);
@@ -310,13 +310,11 @@ class Server implements PostgresDatabaseServer {
     }
   }
 
-  async mayActElsewhere({ database, role }: SessionPlace): Promise<boolean> {
+  async mayActElsewhere({ database, role, owner }: SessionPlace): Promise<boolean> {
     const client = await this.connect(database);
     try {
-      const { rows } = await client.query<Record<string, boolean>>(effectsElsewhere('$1::pg_catalog.name'), [
-        role,
-      ]);
-      return Object.values(rows[0] ?? {})[0] !== false;
+      const { rows } = await client.query<{ acts: boolean }>(effectsOfSession, [role, owner]);
+      return rows[0]!.acts;
     } finally {
       await client.end();
     }

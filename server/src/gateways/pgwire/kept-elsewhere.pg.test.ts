@@ -1,6 +1,6 @@
 /** Sessions of followers that change more than rows of their own database, when the leader goes in the middle of a commit. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { effectsElsewhere } from '../../pgwire/effects-elsewhere.ts';
+import { effectsElsewhere, effectsOfSession } from '../../pgwire/effects-elsewhere.ts';
 import { type Relay, startRelay } from '../../adapters/testing/relay.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, holdCommits, leaderAt, q, untilCommitsWait } from './testing/helpers.ts';
@@ -101,6 +101,25 @@ it('a cursor WITH HOLD whose query writes at COMMIT has its id asked for, and it
   cable.cut();
   expect(codes((await wire.until('Z')).map(describeFrame))).toEqual(['C COMMIT\\0', 'Z I']);
   expect(follower.service.asked).toHaveLength(1);
+});
+
+it('a setting of a role is found by its object id: it may have another name by now, and its name another role', async () => {
+  const plain = await pg.connect('postgres');
+  await plain.query('CREATE ROLE carl; ALTER ROLE carl SET barista.effects_elsewhere = on');
+  const { rows } = await plain.query<{ owner: string }>("SELECT 'carl'::regrole::oid || ':5' AS owner");
+  const { owner } = rows[0]!;
+  await plain.query('ALTER ROLE carl RENAME TO dora; CREATE ROLE carl');
+  const acts = async (role: string, of: string | null): Promise<unknown> =>
+    (await plain.query<{ acts: boolean }>(effectsOfSession, [role, of])).rows[0]?.acts;
+  expect([await acts('carl', owner), await acts('carl', null), await acts('dora', null)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+  expect([await acts('postgres', '10:5'), await acts('postgres', '10:1')]).toEqual([false, true]);
+  await plain.query('DROP ROLE carl; DROP ROLE dora');
+  expect([await acts('carl', owner), await acts('carl', null)]).toEqual([true, true]);
+  await plain.end();
 });
 
 it('a database says whether its sessions may act elsewhere: by what it has, and by a setting of a role or of its own', async () => {

@@ -53,7 +53,7 @@ describe('two at the same time', () => {
       await on.query(`BEGIN; SET LOCAL barista.request_id = 'x'; INSERT INTO t VALUES (${a}, 'x')`);
     }
     // The first has claimed its name, and goes away before its COMMIT.
-    await one.query("SELECT pg_barista.claim_request('')");
+    await one.query("SELECT pg_barista.claim_name('')");
     const second = two.query('COMMIT');
     await sleep(100);
     await one.end();
@@ -107,9 +107,13 @@ describe('when the leader goes away, a client that has named its transaction', (
       expect(await lastWords(wires[1]!)).toEqual(words);
       gateway.service.setService(elsewhere);
       expect(await lastWords(wires[0]!)).toEqual(words);
-      expect(behind.asked).toEqual([{ database: 'barista', role: 'barista', name: 'x1' }]);
+      const { rows } = await pg.superuser.query<{ owner: string }>(
+        "SELECT 'barista'::regrole::oid || ':' || oid AS owner FROM pg_database WHERE datname = 'barista'",
+      );
+      const { owner } = rows[0]!;
+      expect(behind.asked).toEqual([{ database: 'barista', owner, name: 'x1' }]);
       // That one's client may still be there, for all it knows.
-      expect(gateway.service.asked).toContainEqual({ database: 'barista', role: 'barista', name: 'x0' });
+      expect(gateway.service.asked).toContainEqual({ database: 'barista', owner, name: 'x0' });
       await letCommitsGo?.();
       await follower.listener.close();
     },

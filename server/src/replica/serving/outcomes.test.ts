@@ -32,7 +32,8 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
         world.down ? Promise.reject(new Error('away')) : Promise.resolve(statuses[String(xid)] ?? 'unknown'),
       mayActElsewhere: ({ database }) =>
         world.down ? Promise.reject(new Error('away')) : Promise.resolve(database === 'foreign'),
-      committedRequest: ({ name }) => Promise.resolve(name === 'done' ? { tag: 'INSERT 0 1' } : null),
+      committedRequest: ({ name }) =>
+        Promise.resolve(name === 'done' ? { tag: 'INSERT 0 1' } : name === 'gone' ? 'unknown' : null),
     },
     replayed: () => lsn(world.replayed),
     serves: () => world.serves,
@@ -49,9 +50,10 @@ function setUp(statuses: Record<string, TransactionStatus> = {}) {
   });
   const of = (xid: bigint, leadership = b1): Promise<string> =>
     time.until(outcomes.ofTransaction({ leadership, xid }, 30));
-  const ofName = (name: string) => time.until(outcomes.ofRequest({ database: 'd', role: 'r', name }, b1, 30));
+  const ofName = (name: string) =>
+    time.until(outcomes.ofRequest({ database: 'd', owner: '10:5', name }, b1, 30));
   const elsewhere = (database: string, leadership: typeof b1 | null = b1) =>
-    time.until(outcomes.mayActElsewhere({ database, role: 'r' }, leadership, 30));
+    time.until(outcomes.mayActElsewhere({ database, role: 'r', owner: null }, leadership, 30));
   return { time, successions, world, barriers, of, ofName, elsewhere };
 }
 
@@ -214,6 +216,8 @@ describe('what became of a transaction', () => {
     world.replayed = 500;
     expect(await ofName('done')).toEqual({ code: 'committed', tag: 'INSERT 0 1' });
     expect(await ofName('other')).toEqual({ code: 'notCommitted' });
+    // Its role was dropped.
+    expect(await ofName('gone')).toEqual({ code: 'unknown' });
   });
 
   it('is not looked for by its name before everything from before the next leadership is there', async () => {

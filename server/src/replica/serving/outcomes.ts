@@ -199,6 +199,7 @@ export class Outcomes {
     if (ending === null) return this.lookForPresent(request, leadership, isSafe);
     if (!this.isComplete(ending)) return null;
     const found = await this.options.server.committedRequest(request);
+    if (found === 'unknown') return { code: 'unknown' };
     return found === null ? { code: 'notCommitted' } : { code: 'committed', tag: found.tag };
   }
 
@@ -209,7 +210,7 @@ export class Outcomes {
     isSafe: IsSafe,
   ): Promise<RequestOutcome | null> {
     const said = await this.saidUnder(leadership, () => this.options.server.committedRequest(request));
-    if (said === null || said.answer === null) return null;
+    if (said === null || said.answer === null || said.answer === 'unknown') return null;
     return isSafe(said.role) ? { code: 'committed', tag: said.answer.tag } : null;
   }
 
@@ -235,6 +236,6 @@ export class Outcomes {
   }
 }
 
-function keyOf({ database, role }: SessionPlace): string {
-  return JSON.stringify([database, role]);
+function keyOf({ database, role, owner }: SessionPlace): string {
+  return JSON.stringify([database, role, owner]);
 }

@@ -1,6 +1,6 @@
 /** Named transactions inside PostgreSQL: the table of names, the functions, and what clients can do to them. */
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startTestPostgres, type TestPostgres } from '../../../gateways/pgwire/testing/postgres.ts';
 import { connectPg } from '../pg-client.ts';
 import { installRequestsIn } from './install-requests.ts';
@@ -65,14 +65,21 @@ beforeEach(async () => {
   await barista.query('RESET barista.request_id');
 });
 
+/** Object ids of a role, and of this database or another one. */
+async function ownerOf(role: string, database = pg.database): Promise<string> {
+  const { rows } = await pg.superuser.query<{ owner: string }>(
+    "SELECT quote_ident($1)::regrole::oid || ':' || oid AS owner FROM pg_database WHERE datname = $2",
+    [role, database],
+  );
+  return rows[0]!.owner;
+}
+
 /** Commits a transaction that writes, under this name. */
 async function commitNamed(client: Client, name: string, tag: string): Promise<string> {
   await client.query(`BEGIN; INSERT INTO public.t VALUES (1); SET LOCAL barista.request_id = '${name}'`);
-  const { rows } = await client.query<{ claim_request: string }>('SELECT pg_barista.claim_request($1)', [
-    tag,
-  ]);
+  const { rows } = await client.query<{ claim_name: string }>('SELECT pg_barista.claim_name($1)', [tag]);
   await client.query('COMMIT');
-  return rows[0]?.claim_request ?? '';
+  return rows[0]?.claim_name ?? '';
 }
 
 function hex(text: string): string {
@@ -82,20 +89,20 @@ function hex(text: string): string {
 describe('a name', () => {
   it('is claimed by a transaction that has written, for the role that logged in', async () => {
     expect(await commitNamed(barista, 'größe', 'INSERT 0 1')).toBe(
-      `claimed ${hex('barista')} ${hex('größe')}`,
+      `claimed ${await ownerOf('barista')} ${hex('größe')}`,
     );
-    expect(await readRequest(own, { role: 'barista', name: 'größe' })).toEqual({
+    expect(await readRequest(own, { owner: await ownerOf('barista'), name: 'größe' })).toEqual({
       tag: 'INSERT 0 1',
     });
-    expect(await readRequest(own, { role: 'other', name: 'größe' })).toBeNull();
+    expect(await readRequest(own, { owner: await ownerOf('other'), name: 'größe' })).toBeNull();
   });
 
   it('is told in ASCII whatever the encoding of the client', async () => {
     await barista.query("SET client_encoding = 'LATIN1'");
     const claimed = await commitNamed(barista, 'x', '');
     await barista.query("SET client_encoding = 'UTF8'");
-    expect(claimed).toBe(`claimed ${hex('barista')} ${hex('x')}`);
-    expect(await readRequest(own, { role: 'barista', name: 'x' })).toEqual({ tag: null });
+    expect(claimed).toBe(`claimed ${await ownerOf('barista')} ${hex('x')}`);
+    expect(await readRequest(own, { owner: await ownerOf('barista'), name: 'x' })).toEqual({ tag: null });
   });
 
   it('is used up by the commit, and not by a roll-back', async () => {
@@ -104,7 +111,7 @@ describe('a name', () => {
       ['ROLLBACK', 'x'],
       ['COMMIT', ''],
     ]) {
-      await barista.query("BEGIN; INSERT INTO public.t VALUES (1); SELECT pg_barista.claim_request('')");
+      await barista.query("BEGIN; INSERT INTO public.t VALUES (1); SELECT pg_barista.claim_name('')");
       await barista.query(end!);
       const { rows } = await barista.query("SELECT current_setting('barista.request_id') AS name");
       expect(rows).toEqual([{ name: left }]);
@@ -114,7 +121,7 @@ describe('a name', () => {
   it('that is taken fails with RQ001 and the tag of the first time, at the beginning and at the claim', async () => {
     await commitNamed(barista, 'x', 'COMMIT');
     await barista.query("SET barista.request_id = 'x'");
-    for (const call of ['begin_request()', "claim_request('')"]) {
+    for (const call of ['begin_name()', "claim_name('')"]) {
       const failure = await barista
         .query(`BEGIN; INSERT INTO public.t VALUES (2); SELECT pg_barista.${call}`)
         .then(() => null)
@@ -127,18 +134,16 @@ describe('a name', () => {
   it('stays unused where the transaction is READ ONLY, and there is none where none is set', async () => {
     await barista.query("SET barista.request_id = 'x'");
     await barista.query('SET default_transaction_read_only = on');
+    const owner = await ownerOf('barista');
     const answers = await barista.query(
-      'SELECT pg_barista.begin_request() AS b, pg_barista.claim_request($1) AS c',
+      'SELECT pg_barista.begin_name() AS b, pg_barista.claim_name($1) AS c',
       [''],
     );
-    expect(answers.rows).toEqual([
-      { b: `named ${hex('barista')} ${hex('x')}`, c: `unused ${hex('barista')} ${hex('x')}` },
-    ]);
+    expect(answers.rows).toEqual([{ b: `named ${owner} ${hex('x')}`, c: `unused ${owner} ${hex('x')}` }]);
     await barista.query("SET barista.request_id = ''; RESET default_transaction_read_only");
-    const none = await barista.query(
-      'SELECT pg_barista.begin_request() AS b, pg_barista.claim_request($1) AS c',
-      [''],
-    );
+    const none = await barista.query('SELECT pg_barista.begin_name() AS b, pg_barista.claim_name($1) AS c', [
+      '',
+    ]);
     expect(none.rows).toEqual([{ b: 'none', c: 'none' }]);
   });
 
@@ -146,7 +151,7 @@ describe('a name', () => {
     expect(await codeOf(commitNamed(barista, 'x'.repeat(129), ''))).toBe('22023');
     await barista.query('ROLLBACK');
     await barista.query("SELECT set_config('barista.request_id', repeat('x', 129), false)");
-    expect(await codeOf(barista.query('SELECT pg_barista.begin_request()'))).toBe('22023');
+    expect(await codeOf(barista.query('SELECT pg_barista.begin_name()'))).toBe('22023');
     expect(await codeOf(commitNamed(barista, 'ä'.repeat(128), ''))).toBeUndefined();
   });
 
@@ -155,7 +160,9 @@ describe('a name', () => {
     await commitNamed(other, 'old', '');
     for (let n = 1; n <= 5; n += 1) await commitNamed(barista, `n${n}`, '');
     await prepareRequests(own, 3);
-    const { rows } = await pg.superuser.query('SELECT role, id FROM pg_barista.request ORDER BY position');
+    const { rows } = await pg.superuser.query(
+      'SELECT role::regrole, id FROM pg_barista.request ORDER BY position',
+    );
     expect(rows.map((row) => Object.values(row).join(' '))).toEqual([
       'other old',
       'barista n3',
@@ -167,7 +174,9 @@ describe('a name', () => {
 
   it('is unknown where nothing was ever named', async () => {
     const elsewhere = await pg.connect('postgres');
-    expect(await readRequest(elsewhere, { role: 'barista', name: 'x' })).toBeNull();
+    expect(
+      await readRequest(elsewhere, { owner: await ownerOf('barista', 'postgres'), name: 'x' }),
+    ).toBeNull();
   });
 });
 
@@ -175,11 +184,11 @@ describe('clients', () => {
   it('can neither read nor change names, nor make or drop anything there', async () => {
     for (const sql of [
       'SELECT * FROM pg_barista.request',
-      "INSERT INTO pg_barista.request VALUES ('barista', 'x')",
+      "INSERT INTO pg_barista.request VALUES (10, 'x')",
       "SELECT nextval('pg_barista.request_order')",
       'CREATE TABLE pg_barista.mine ()',
       'DROP SCHEMA pg_barista CASCADE',
-      'DROP FUNCTION pg_barista.begin_request()',
+      'DROP FUNCTION pg_barista.begin_name()',
     ]) {
       expect([sql, await codeOf(barista.query(sql))]).toEqual([sql, '42501']);
     }
@@ -215,11 +224,11 @@ describe('clients', () => {
     const victim = await connectAs('other');
     try {
       await prepareRequests(operator);
-      await readRequest(operator, { role: 'x', name: 'x' });
+      await readRequest(operator, { owner: '1:1', name: 'x' });
       await findWeakenedCommits(operator);
       await victim.query("SET default_transaction_read_only = off; SET barista.request_id = 'x'");
-      await victim.query('BEGIN; SELECT pg_barista.begin_request(); INSERT INTO public.t VALUES (1)');
-      await victim.query("SELECT pg_barista.claim_request(''); COMMIT");
+      await victim.query('BEGIN; SELECT pg_barista.begin_name(); INSERT INTO public.t VALUES (1)');
+      await victim.query("SELECT pg_barista.claim_name(''); COMMIT");
     } finally {
       await victim.end();
       await operator.end();
@@ -232,8 +241,8 @@ describe('clients', () => {
 });
 
 describe('a name that is asked for', () => {
-  const begin = "SET barista.request_id = 'n3'; BEGIN; SELECT pg_barista.begin_request()";
-  const lock = "SELECT pg_advisory_lock(hashtextextended('barista n3', 7432))";
+  const begin = "SET barista.request_id = 'n3'; BEGIN; SELECT pg_barista.begin_name()";
+  const lock = "SELECT pg_advisory_lock(hashtextextended('barista'::regrole::oid || ' n3', 7432))";
 
   it('is not blocked by an advisory lock of another role, held or waited for', async () => {
     const [hostile, second] = await Promise.all([connectAs('other'), connectAs('other')]);
@@ -241,9 +250,9 @@ describe('a name that is asked for', () => {
     const waiting = second.query(lock);
     await barista.query(`SET statement_timeout = '10s'; ${begin}`);
     await barista.query('INSERT INTO public.t VALUES (1)');
-    await barista.query("SELECT pg_barista.claim_request('INSERT 0 1')");
+    await barista.query("SELECT pg_barista.claim_name('INSERT 0 1')");
     await barista.query('COMMIT; RESET statement_timeout');
-    expect(await readRequest(pg.superuser, { role: 'barista', name: 'n3' })).not.toBeNull();
+    expect(await readRequest(pg.superuser, { owner: await ownerOf('barista'), name: 'n3' })).not.toBeNull();
     await hostile.end();
     await waiting;
     await second.end();
@@ -263,7 +272,7 @@ describe('a name that is asked for', () => {
     await barista.query(begin.replaceAll('n3', 'n4'));
     await barista.query('INSERT INTO public.t VALUES (1)');
     await barista.query('SET TRANSACTION READ ONLY');
-    expect(await codeOf(barista.query("SELECT pg_barista.claim_request('INSERT 0 1')"))).toBe('25006');
+    expect(await codeOf(barista.query("SELECT pg_barista.claim_name('INSERT 0 1')"))).toBe('25006');
     await barista.query('ROLLBACK');
   });
 
@@ -280,7 +289,7 @@ describe('a name that is asked for', () => {
       })
       .toBe(1);
     await barista.query('INSERT INTO public.t VALUES (1)');
-    await barista.query("SELECT pg_barista.claim_request('INSERT 0 1')");
+    await barista.query("SELECT pg_barista.claim_name('INSERT 0 1')");
     await barista.query('COMMIT');
     expect(await waiting).toBe('RQ001');
     await again.end();
@@ -324,6 +333,146 @@ describe('a name that is asked for', () => {
     expect(await codeOf(again.query(`SET lock_timeout = 60; ${begin}`))).toBe('55P03');
     await barista.query('ROLLBACK');
     await again.end();
+  });
+});
+
+describe('the role that a name belongs to', () => {
+  let carl: Client;
+  beforeEach(async () => {
+    await pg.superuser.query("CREATE ROLE carl LOGIN PASSWORD 'carl'");
+    carl = await connectAs('carl');
+  });
+  afterEach(async () => {
+    await carl.end();
+    await pg.superuser.query('DROP ROLE IF EXISTS carl; DROP ROLE IF EXISTS dora');
+  });
+  const renameCarl = (): Promise<unknown> =>
+    pg.superuser.query(
+      "ALTER ROLE carl RENAME TO dora; ALTER ROLE dora PASSWORD 'dora'; CREATE ROLE carl LOGIN PASSWORD 'carl'",
+    );
+  const isDone = async (client: Client): Promise<unknown> =>
+    (await client.query("SELECT pg_barista.request_committed('x') AS done")).rows[0].done;
+
+  it('keeps it when it is renamed, and a new role of its name does not get it', async () => {
+    await commitNamed(carl, 'x', 'INSERT 0 1');
+    await renameCarl();
+    const [dora, newCarl] = await Promise.all([connectAs('dora'), connectAs('carl')]);
+    // The sessions from before the renaming are the old role's.
+    expect(await Promise.all([carl, dora, newCarl].map(isDone))).toEqual([true, true, false]);
+    for (const same of [carl, dora]) {
+      expect(await codeOf(commitNamed(same, 'x', ''))).toBe('RQ001');
+      await same.query('ROLLBACK');
+      expect(await codeOf(same.query("SET barista.request_id = 'x'; SELECT pg_barista.begin_name()"))).toBe(
+        'RQ001',
+      );
+    }
+    expect(await commitNamed(newCarl, 'x', '')).toBe(`claimed ${await ownerOf('carl')} ${hex('x')}`);
+    await Promise.all([dora.end(), newCarl.end()]);
+  });
+
+  it('is its object id as it is now, whatever the snapshot of the transaction shows', async () => {
+    await carl.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM public.t');
+    await renameCarl();
+    const owner = await ownerOf('dora');
+    expect(await commitNamed(carl, 'x', '')).toBe(`claimed ${owner} ${hex('x')}`);
+    expect(await readRequest(own, { owner, name: 'x' })).toEqual({ tag: null });
+  });
+
+  it.each(['123', '-', 'Ä "b".c'])('may have any name: %s', async (name) => {
+    await pg.superuser.query(`ALTER ROLE carl RENAME TO "${name.replaceAll('"', '""')}"`);
+    const claimed = await commitNamed(carl, 'x', '');
+    expect(claimed).toBe(`claimed ${await ownerOf(name)} ${hex('x')}`);
+    await pg.superuser.query(`ALTER ROLE "${name.replaceAll('"', '""')}" RENAME TO dora`);
+  });
+
+  it('takes it along when it is dropped', async () => {
+    await commitNamed(carl, 'x', 'INSERT 0 1');
+    const before = await ownerOf('carl');
+    await pg.superuser.query("DROP ROLE carl; CREATE ROLE carl LOGIN PASSWORD 'carl'");
+    const newCarl = await connectAs('carl');
+    expect(await isDone(newCarl)).toBe(false);
+    await commitNamed(newCarl, 'y', '');
+    await prepareRequests(own);
+    const { rows } = await pg.superuser.query('SELECT role::regrole::text, id FROM pg_barista.request');
+    expect(rows).toEqual([{ role: 'carl', id: 'y' }]);
+    expect(await readRequest(own, { owner: before, name: 'x' })).toBe('unknown');
+    await newCarl.end();
+  });
+
+  it('is told from another one of its name by whoever asks what became of it', async () => {
+    await commitNamed(carl, 'x', 'INSERT 0 1');
+    const owner = await ownerOf('carl');
+    await renameCarl();
+    expect(await readRequest(own, { owner, name: 'x' })).toEqual({ tag: 'INSERT 0 1' });
+    expect(await readRequest(own, { owner: await ownerOf('carl'), name: 'x' })).toBeNull();
+    await pg.superuser.query('DROP ROLE dora');
+    expect(await readRequest(own, { owner, name: 'x' })).toEqual({ tag: 'INSERT 0 1' });
+    expect(await readRequest(own, { owner, name: 'y' })).toBe('unknown');
+    // Of another database that has the name by now, and by a name, as releases before tell it.
+    const elsewhere = owner.replace(/:.*/, ':1');
+    expect(await readRequest(own, { owner: elsewhere, name: 'x' })).toBe('unknown');
+    expect(await readRequest(own, { owner: 'carl', name: 'x' })).toBe('unknown');
+  });
+
+  it('is renamed, and prepares its transaction again: it hears so at once', async () => {
+    await carl.query("BEGIN; INSERT INTO public.t VALUES (1); SET LOCAL barista.request_id = 'x'");
+    await carl.query("SELECT pg_barista.claim_name('PREPARE TRANSACTION'); PREPARE TRANSACTION 'one'");
+    await renameCarl();
+    const [dora, newCarl] = await Promise.all([connectAs('dora'), connectAs('carl')]);
+    const claims = (client: Client): Promise<string | undefined> =>
+      codeOf(
+        client.query(
+          "BEGIN; SET LOCAL barista.request_id = 'x'; SET LOCAL lock_timeout = '5s'; SELECT pg_barista.claim_name('PREPARE TRANSACTION')",
+        ),
+      );
+    expect(await Promise.all([dora, newCarl].map(claims))).toEqual(['RQ001', undefined]);
+    await Promise.all([dora.end(), newCarl.end()]);
+    await pg.superuser.query("ROLLBACK PREPARED 'one'");
+  });
+});
+
+describe('names from before they had object ids of roles', () => {
+  /** What is there in version 5, as far as it differs. */
+  const before = `DROP SCHEMA IF EXISTS pg_barista CASCADE; SET allow_system_table_mods = on; CREATE SCHEMA pg_barista; GRANT USAGE ON SCHEMA pg_barista TO PUBLIC;
+    CREATE SEQUENCE pg_barista.request_order;
+    CREATE TABLE pg_barista.request (role text NOT NULL, id text NOT NULL, tag text, position bigint NOT NULL DEFAULT nextval('pg_barista.request_order'), PRIMARY KEY (role, id));
+    CREATE INDEX request_by_position ON pg_barista.request (role, position);
+    CREATE FUNCTION pg_barista.begin_request() RETURNS text LANGUAGE sql AS 'SELECT ''none''';
+    CREATE FUNCTION pg_barista.claim_request(told text) RETURNS text LANGUAGE sql AS 'SELECT ''none''';
+    CREATE FUNCTION pg_barista.describe_request(kind text, request text) RETURNS text LANGUAGE sql AS 'SELECT ''none''';
+    CREATE FUNCTION pg_barista.request_committed(request text) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+    COMMENT ON SCHEMA pg_barista IS 'barista requests 5'; RESET allow_system_table_mods;
+    INSERT INTO pg_barista.request VALUES ('barista', 'x', 'INSERT 0 1'), ('gone', 'x', ''), ('Ä b', 'x', NULL)`;
+  beforeEach(async () => {
+    await pg.superuser.query('CREATE ROLE "Ä b"');
+    await pg.superuser.query(before);
+  });
+  afterEach(async () => {
+    await pg.superuser.query('DROP ROLE "Ä b"; DROP SCHEMA pg_barista CASCADE');
+  });
+
+  it('are brought over, but for those of roles that are gone', async () => {
+    await prepareRequests(own);
+    const { rows } = await pg.superuser.query(
+      'SELECT role::regrole::text, id, tag, position::int FROM pg_barista.request ORDER BY position',
+    );
+    expect(rows).toEqual([
+      { role: 'barista', id: 'x', tag: 'INSERT 0 1', position: 1 },
+      { role: '"Ä b"', id: 'x', tag: null, position: 3 },
+    ]);
+    await barista.query("SET barista.request_id = 'x'");
+    expect(await codeOf(barista.query('SELECT pg_barista.begin_name()'))).toBe('RQ001');
+    // Nobody takes what these told for object ids.
+    expect(await codeOf(barista.query('SELECT pg_barista.begin_request()'))).toBe('42883');
+  });
+
+  it('wait for a prepared transaction that has one of them, and the client hears so', async () => {
+    await pg.superuser.query("BEGIN; INSERT INTO pg_barista.request VALUES ('barista', 'y')");
+    await pg.superuser.query("PREPARE TRANSACTION 'one'");
+    await expect(prepareRequests(own)).rejects.toThrow('pg_prepared_xacts');
+    await pg.superuser.query("COMMIT PREPARED 'one'");
+    await prepareRequests(own);
+    expect(await readRequest(own, { owner: await ownerOf('barista'), name: 'y' })).toEqual({ tag: null });
   });
 });
 

@@ -8,7 +8,7 @@ import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 const leadership = { round: 12, replica: 'r2.3' as ReplicaId };
 const doubts: readonly Doubt[] = [
   { kind: 'transaction', transaction: { leadership, xid: 2n ** 63n + 1n } },
-  { kind: 'request', leadership, request: { database: 'größe', role: '', name: 'transfer 4711 €' } },
+  { kind: 'request', leadership, request: { database: 'größe', owner: '', name: 'transfer 4711 €' } },
 ];
 
 describe('what replicas tell each other of a transaction', () => {

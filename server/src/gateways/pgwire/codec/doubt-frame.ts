@@ -2,7 +2,7 @@
  * What a leader's gateway tells a follower's, on a client's tunnelled connection, so that the follower can find out what became of a transaction if the leader goes away before its answer: under which leadership the session runs,
  * and what the transaction is that it has open.
  *
- * Pure. The leadership is told as a setting is (ParameterStatus), which a follower that does not know it passes on. A transaction has a message of its own, which no client gets. Its payload is strings, each ended by a zero byte: round and replica of the leadership, then `x` and the transaction's id, or `n` and database, role and name
+ * Pure. The leadership is told as a setting is (ParameterStatus), which a follower that does not know it passes on. A transaction has a message of its own, which no client gets. Its payload is strings, each ended by a zero byte: round and replica of the leadership, then `x` and the transaction's id, or `n` and database, owner and name
  * of a named request (all in UTF-8).
  */
 import type { Ballot, ReplicaId } from '../../../multipaxos/types/names.ts';
@@ -52,7 +52,7 @@ function textsOf(doubt: Doubt): readonly string[] {
     return [String(leadership.round), leadership.replica, 'x', String(xid)];
   }
   const { leadership, request } = doubt;
-  return [String(leadership.round), leadership.replica, 'n', request.database, request.role, request.name];
+  return [String(leadership.round), leadership.replica, 'n', request.database, request.owner, request.name];
 }
 
 /** @throws ProtocolViolation */
@@ -67,8 +67,8 @@ export function readDoubt(frame: Buffer): Doubt {
     return { kind: 'transaction', transaction: { leadership, xid: BigInt(rest[0]!) } };
   }
   if (kind === 'n' && rest.length === 3) {
-    const [database, role, name] = rest as [string, string, string];
-    return { kind: 'request', request: { database, role, name }, leadership };
+    const [database, owner, name] = rest as [string, string, string];
+    return { kind: 'request', request: { database, owner, name }, leadership };
   }
   throw malformed();
 }

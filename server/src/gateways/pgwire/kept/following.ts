@@ -161,7 +161,7 @@ export class Following implements UpstreamListener {
   /** Another upstream can take its place. */
   get isMovable(): boolean {
     const isWhole = this.isLoggedIn || this.held !== null;
-    return isWhole && this.state.canBeMoved && (this.login?.identity ?? null) !== null;
+    return isWhole && this.state.canBeMoved && this.owner !== null;
   }
 
   // ------------------------------------------------------------------------------------------------- from the client
@@ -487,9 +487,14 @@ export class Following implements UpstreamListener {
     return readQuestion(requests.all ?? [], state.statements, options.limits.frameBytesMax);
   }
 
+  /** Object ids of role and database; null: not known. */
+  get owner(): string | null {
+    return this.login?.identity ?? null;
+  }
+
   /** Of the role that the client has proved to be, in its database: another one may have got the name of either. */
   isSame({ login }: LoggedIn): boolean {
-    return login.identity !== null && login.identity === this.login?.identity;
+    return login.identity !== null && login.identity === this.owner;
   }
 
   /** What another session is to log in with in the place of this one, whose defaults are not those of the client's login; null: they are. */

@@ -6,7 +6,7 @@
  * Invariants: an error is put into the stream only between two messages; success is told only of what took effect and was not answered before; while there is no upstream nothing is read from the client.
  */
 import type { Duplex } from 'node:stream';
-import type { ClientService, RequestOutcome, Service } from '../../../ports/client-service.ts';
+import type { ClientService, RequestOutcome, Service, SessionPlace } from '../../../ports/client-service.ts';
 import { errorResponse, type GatewayError } from '../../../pgwire/backend-messages.ts';
 import type { Doubt } from '../codec/doubt-frame.ts';
 import { sessionPlace, type StartupMessage } from '../codec/startup.ts';
@@ -244,8 +244,12 @@ export class KeptClient {
 
   /** Where it may act elsewhere its transactions are given ids. Nothing waits for this, and nothing is concluded from it. */
   private async lookElsewhere(): Promise<void> {
-    const { service, startup } = this.options;
-    this.following.ids.actsElsewhere = await service.mayActElsewhere(sessionPlace(startup), null, 0);
+    const { service } = this.options;
+    this.following.ids.actsElsewhere = await service.mayActElsewhere(this.sessionPlace, null, 0);
+  }
+
+  private get sessionPlace(): SessionPlace {
+    return { ...sessionPlace(this.options.startup), owner: this.following.owner };
   }
 
   /** Those of a database that it has been let into. */
@@ -256,8 +260,8 @@ export class KeptClient {
   }
 
   private async ask(doubt: Doubt): Promise<RequestOutcome> {
-    const { service, startup, limits } = this.options;
-    const place = { ...sessionPlace(startup), spokeOfElsewhere: this.following.spokeOfElsewhere };
+    const { service, limits } = this.options;
+    const place = { ...this.sessionPlace, spokeOfElsewhere: this.following.spokeOfElsewhere };
     return askOutcome(service, doubt, place, limits.outcomeWaitMs);
   }
 

@@ -57,7 +57,8 @@ export async function askOutcome(
   if (outcome.code !== 'notCommitted') return outcome;
   const { leadership } = doubt.kind === 'request' ? doubt : doubt.transaction;
   if (spokeOfElsewhere) return { code: 'unknown' };
-  const isLocal = !(await service.mayActElsewhere(session, leadership, waitMs));
+  const owner = doubt.kind === 'request' ? doubt.request.owner : session.owner;
+  const isLocal = !(await service.mayActElsewhere({ ...session, owner }, leadership, waitMs));
   return isLocal ? outcome : { code: 'unknown' };
 }
 

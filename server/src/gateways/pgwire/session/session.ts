@@ -398,7 +398,7 @@ export class Session implements Gated {
     this.state = 'asking';
     this.closeBackend();
     const { service, startup, limits } = this.options;
-    const place = { ...sessionPlace(startup), spokeOfElsewhere: this.spokeOfElsewhere };
+    const place = { ...sessionPlace(startup), owner: null, spokeOfElsewhere: this.spokeOfElsewhere };
     const outcome = await askOutcome(service, doubt, place, limits.outcomeWaitMs);
     if (this.state !== 'asking') return;
     this.close(wordsAfter({ tracker: this.tracker, told: this.outbox }, outcome, reason));

@@ -63,7 +63,7 @@ export async function connect(change: ClientConfig = {}, to = gateway): Promise<
 /** Without what else is recorded where a statement has failed under the name (session/named/request-digest.ts). */
 export async function recorded(): Promise<string[]> {
   const { rows } = await pg.superuser.query<{ line: string }>(
-    "SELECT concat_ws(' ', role, id, split_part(tag, E'\\n', 1)) AS line FROM pg_barista.request ORDER BY position",
+    "SELECT concat_ws(' ', role::regrole, id, split_part(tag, E'\\n', 1)) AS line FROM pg_barista.request ORDER BY position",
   );
   return rows.map(({ line }) => line);
 }

@@ -268,11 +268,11 @@ export class ModelServer implements DatabaseServer {
     });
   }
 
-  committedRequest({ database, role, name }: NamedRequest): Promise<{ readonly tag: string | null } | null> {
+  committedRequest(request: NamedRequest): Promise<{ readonly tag: string | null } | null> {
     return this.ask((run) => {
       const { standby, primary, buffers } = run;
       if (standby !== null && !standby.isReady) throw new Error('the database system is starting up');
-      const key = requestKey({ database, role, name });
+      const key = requestKey(request);
       const [tag] = primary?.list(key) ?? buffers.list(key, () => true);
       return tag === undefined ? null : { tag };
     });
@@ -368,6 +368,6 @@ export class ModelServer implements DatabaseServer {
 }
 
 /** Where the model keeps the name of a transaction. */
-export function requestKey({ database, role, name }: NamedRequest): string {
-  return `request ${database}/${role}/${name}`;
+export function requestKey({ database, owner, name }: NamedRequest): string {
+  return `request ${database}/${owner}/${name}`;
 }

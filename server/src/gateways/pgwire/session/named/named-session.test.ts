@@ -116,14 +116,14 @@ describe('a session with names', () => {
       await eventually(() => expect(sent).toHaveLength(1));
       fromPostgres(answered('SET'));
       fromClient(Buffer.concat([query("SELECT set_config('a.b', 'c', false)"), query(acting)]));
-      fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+      fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
       expect(sent.at(-1)?.equals(claimAndCommit({ record: 'SELECT 1', acts: false, before: 'b' }))).toBe(
         true,
       );
-      fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('I')]));
+      fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('I')]));
       expect(sent.at(-1)?.equals(query(acting))).toBe(true);
-      fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+      fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('T')]));
       fromPostgres(Buffer.concat([commandComplete('SELECT 1'), readyForQuery('T')]));
       expect(sent.at(-1)?.equals(claimAndCommit({ record: 'SELECT 1', acts: true, before: 'b' }))).toBe(true);
     }
@@ -140,7 +140,7 @@ describe('a session with names', () => {
     await eventually(() => expect(sent).toHaveLength(1));
     fromPostgres(answered('SET'));
     fromClient(Buffer.concat([query('COPY t FROM STDIN'), frame('d', '1\n'), ...messages]));
-    fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+    fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('T')]));
     expect(failures).toEqual([]);
     fromPostgres(frame('G', '\0\0\0'));
     expect(failures).toEqual(['08P01']);
@@ -154,13 +154,13 @@ describe('a session with names', () => {
     const data = [frame('d', '1\n'), frame('c')];
     const copies = query('COPY t FROM STDIN; COPY t FROM STDIN');
     fromClient(Buffer.concat([copies, ...data, ...data, query('SELECT 1')]));
-    fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+    fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('T')]));
     for (let n = 0; n < 2; n += 1) {
       fromPostgres(frame('G', '\0\0\0'));
       fromPostgres(commandComplete('COPY 1'));
     }
     fromPostgres(readyForQuery('T'));
-    fromPostgres(Buffer.concat([row('claimed 61 62'), readyForQuery('I')]));
+    fromPostgres(Buffer.concat([row('claimed 16384:5 62'), readyForQuery('I')]));
     expect(sent.at(-1)?.equals(query('SELECT 1'))).toBe(true);
   });
 
@@ -197,7 +197,7 @@ describe('a session with names', () => {
       fromPostgres(Buffer.concat([commandComplete('SET'), readyForQuery(status)]));
       const copy = [parse('', 'COPY t FROM STDIN'), bind({ portal: '', statement: '' }), execute(''), flush];
       fromClient(Buffer.concat(copy));
-      if (status === 'I') fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T')]));
+      if (status === 'I') fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('T')]));
       fromPostgres(frame('G', '\0\0\0'));
       fromClient(Buffer.concat([frame('d', 'wrong\n'), sync]));
       fromPostgres(Buffer.concat([frame('E', 'VERROR\0\0'), readyForQuery('E')]));
@@ -215,7 +215,7 @@ describe('a session with names', () => {
     fromPostgres(answered('SET'));
     const copy = [parse('', 'COPY t FROM STDIN'), bind({ portal: '', statement: '' }), execute(''), flush];
     fromClient(Buffer.concat(copy));
-    fromPostgres(Buffer.concat([row('unused 61 62'), readyForQuery('T'), frame('G', '\0\0\0')]));
+    fromPostgres(Buffer.concat([row('unused 16384:5 62'), readyForQuery('T'), frame('G', '\0\0\0')]));
     fromClient(Buffer.concat([frame('d', 'wrong\n'), sync]));
     fromPostgres(frame('E', 'VERROR\0\0'));
     expect(failures).toEqual([]);

@@ -199,9 +199,9 @@ export class NamedSession {
       name: this.name,
       attempt: this.attempt,
       send: (...messages) => send(messages.length === 1 ? messages[0]! : Buffer.concat(messages)),
-      learn: ({ role, name }) => {
+      learn: ({ owner, name }) => {
         const leadership = service.leadership(generation);
-        if (leadership !== null) learn({ kind: 'request', request: { database, role, name }, leadership });
+        if (leadership !== null) learn({ kind: 'request', request: { database, owner, name }, leadership });
       },
       used: () => databases.used(database, generation),
       fail,

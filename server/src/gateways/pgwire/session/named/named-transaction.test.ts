@@ -118,7 +118,7 @@ const terminated = errorFromFields(
 
 const nothing = (): null => null;
 const plain = { extended: false, acts: true } as const;
-const claimed = row('claimed 61 62');
+const claimed = row('claimed 16384:5 62');
 const aRow = [frame('T', '\0\0'), frame('D', '\0\0')];
 
 describe('the COMMIT of a block of the client’s own', () => {
@@ -194,7 +194,7 @@ describe('a request outside of a block', () => {
   it.each(requests)('keeps the words of its success if they are all of it: $what', ({ answer, kept }) => {
     const { transaction, sent, fromPostgres } = start();
     transaction.wrap(nothing, plain);
-    fromPostgres(row('named 61 62'), readyForQuery('T'));
+    fromPostgres(row('named 16384:5 62'), readyForQuery('T'));
     fromPostgres(...answer, readyForQuery('T'));
     expect(sent.at(-1)?.equals(claimAndCommit({ record: kept, acts: false, before: null }))).toBe(true);
   });
@@ -204,7 +204,7 @@ describe('a request outside of a block', () => {
     ({ answer, again }) => {
       const { transaction, sent, told, learnt, fromPostgres } = start();
       transaction.wrap(nothing, plain);
-      fromPostgres(row('named 61 62'), readyForQuery('T'));
+      fromPostgres(row('named 16384:5 62'), readyForQuery('T'));
       fromPostgres(...answer, readyForQuery('T'));
       told.length = 0;
       fromPostgres(failure('RQ001', 'UPDATE 2'), readyForQuery('E'));
@@ -229,13 +229,13 @@ describe('a request outside of a block', () => {
     name.acts = true;
     attempt.add('first');
     transaction.wrap(nothing, plain);
-    fromPostgres(row('named 61 62'), readyForQuery('T'));
+    fromPostgres(row('named 16384:5 62'), readyForQuery('T'));
     fromPostgres(failure('22012'), readyForQuery('E'));
     fromPostgres(commandComplete('ROLLBACK'), readyForQuery('I'));
     attempt.begins('I', name);
     attempt.add('second');
     transaction.wrap(nothing, plain);
-    fromPostgres(row('named 61 62'), readyForQuery('T'));
+    fromPostgres(row('named 16384:5 62'), readyForQuery('T'));
     fromPostgres(commandComplete('UPDATE 2'), readyForQuery('T'));
     const record = `UPDATE 2\n${digestOf('second')}`;
     expect(sent.at(-1)?.equals(claimAndCommit({ record, acts: true, before: 'b' }))).toBe(true);

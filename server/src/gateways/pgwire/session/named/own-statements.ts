@@ -9,13 +9,13 @@ import * as send from '../../../../pgwire/frontend-messages.ts';
 const name = 'barista.request';
 
 /** Begins a block, and fails with RQ001 if a transaction of the name that is set has been committed; waits for one that is under way. */
-export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_request()'));
+export const beginNamed = flight(run('BEGIN'), run('SELECT pg_barista.begin_name()'));
 
 /** Begins a block, and looks only whether a name is set: of a request that leaves it as it is. */
 export const beginAsking = flight(
   run('BEGIN'),
   run(`SELECT CASE WHEN pg_catalog.length(pg_catalog.current_setting('barista.request_id', true)) OPERATOR(pg_catalog.>) 0
-    THEN pg_barista.describe_request('named', pg_catalog.current_setting('barista.request_id', true)) ELSE 'none' END`),
+    THEN pg_barista.describe_name('named', pg_catalog.current_setting('barista.request_id', true)) ELSE 'none' END`),
 );
 
 /** What is known of the transaction whose name is claimed. */
@@ -48,13 +48,13 @@ export const rollBackAndForget = flight(run('ROLLBACK'), forget);
 /** Fails, so that a block that is open is a failed one. */
 export const failBlock = flight(send.parse(name, `SELECT 'refused by the gateway'::pg_catalog.int4`));
 
-const claims = 'SELECT pg_barista.claim_request($1)';
+const claims = 'SELECT pg_barista.claim_name($1)';
 /** The transaction that gives the name, and has done nothing else, leaves it for the next one. `$2`: a name that counts as given before, in hexadecimal. */
 const claimsUnlessGiven = `SELECT CASE
   WHEN pg_catalog.pg_current_xact_id_if_assigned() IS NULL AND pg_catalog.length(pg_catalog.current_setting('barista.request_id', true)) OPERATOR(pg_catalog.>) 0
     AND pg_catalog.encode(pg_catalog.convert_to(pg_catalog.current_setting('barista.request_id', true), 'UTF8'), 'hex') OPERATOR(pg_catalog.<>) $2
-  THEN pg_barista.describe_request('unused', pg_catalog.current_setting('barista.request_id', true))
-  ELSE pg_barista.claim_request($1) END`;
+  THEN pg_barista.describe_name('unused', pg_catalog.current_setting('barista.request_id', true))
+  ELSE pg_barista.claim_name($1) END`;
 /** In hexadecimal: of no name. */
 const ofNone = '';
 
