@@ -33,7 +33,7 @@ CONSTANTS Replica, MaxStatements, MaxClaims, MaxCrashes
 
 VARIABLES
   log,       \* entries: a statement, or the name of an adopted claim
-  database,  \* of each replica: what its statements drew, how far it is, and its claim
+  database,  \* of each replica: what its statements drew, how far it is, its claim, and the first adoption that it passed over
   kept,      \* the copy that each replica keeps of its database, or an empty one
   drawn,     \* how often anything was drawn: no two draws are the same
   claims,    \* how many names were given
@@ -44,7 +44,7 @@ vars == <<log, database, kept, drawn, claims, told, crashes>>
 
 Statement == 0
 NoClaim == 0
-Empty == [values |-> <<>>, at |-> 0, claim |-> NoClaim]
+Empty == [values |-> <<>>, at |-> 0, claim |-> NoClaim, passed |-> 0]
 
 IsAdopt(i) == log[i] # Statement
 Ahead(r) == database[r].at + 1
@@ -80,9 +80,16 @@ Claim(r) ==
   /\ database' = [database EXCEPT ![r].claim = claims + 1]
   /\ UNCHANGED <<log, kept, drawn, told, crashes>>
 
-(* Somebody that is beyond the last adoption answers, also by the copy that it keeps while its database is not up. *)
-IsHeardBeyond(r) == Last > 0 /\ (database[r].at >= Last \/ kept[r].at >= Last)
-MayAdopt(r) == IsHeardBeyond(r) \/ \A q \in Replica : ~IsHeardBeyond(q)
+(* Who went on from adoption i has passed over none up to there. *)
+WentOn(d, i) == d.at >= i /\ (d.passed = 0 \/ d.passed > i)
+(* Somebody that did answers, also by the copy that it keeps while its database is not up. *)
+IsHeardBeyond(r, i) == WentOn(database[r], i) \/ WentOn(kept[r], i)
+(* The first adoption that this replica did not go on from: others may have acknowledged something behind it. *)
+AdoptsAhead(r) == {i \in DOMAIN log : IsAdopt(i) /\ i > database[r].at}
+Owes(r) == IF database[r].passed > 0 THEN database[r].passed
+           ELSE IF AdoptsAhead(r) = {} THEN 0
+           ELSE CHOOSE i \in AdoptsAhead(r) : \A j \in AdoptsAhead(r) : i <= j
+MayAdopt(r) == Owes(r) = 0 \/ \A q \in Replica : ~IsHeardBeyond(q, Owes(r))
 
 SayAdopt(r) ==
   /\ database[r].claim # NoClaim
@@ -96,7 +103,8 @@ MayPassOver(i) == LaterAdopt(i)
 Adopt(r) ==
   /\ IsLate(r) /\ IsAdopt(Ahead(r))
   /\ database[r].claim = log[Ahead(r)] \/ MayPassOver(Ahead(r))
-  /\ database' = [database EXCEPT ![r].at = @ + 1]
+  /\ database' = [database EXCEPT ![r].at = @ + 1,
+       ![r].passed = IF database[r].claim = log[Ahead(r)] THEN 0 ELSE IF @ = 0 THEN Ahead(r) ELSE @]
   /\ UNCHANGED <<log, kept, drawn, claims, told, crashes>>
 
 (* Something is acknowledged behind the last adoption. *)

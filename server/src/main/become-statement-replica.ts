@@ -100,7 +100,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   await loadParser();
   const postgres = await openStatementPostgres(config, cluster, logger);
   let life: StatementsPayload | null = null;
-  const hold = new AnswerHold(timers, logger);
+  const hold = new AnswerHold(timers, logger, (awaited) => copies.keeper.owe(awaited));
   const copies = new StatementCopies({
     config,
     cluster,
@@ -112,9 +112,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     executed: () => payload,
     wake: () => life?.look(),
     askForRest: () => pauses.ask(),
-    onKept: (slot) => {
-      if (hold.kept(slot)) void postgres.unclaim().catch(() => undefined);
-    },
+    onKept: (slot) => hold.kept(slot),
   });
   const log = copies.hold(store);
   const protocol: ProtocolHost = protocolOf({
@@ -175,7 +173,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       protocol.restored(slot, isCopy);
       tracker.done();
       copies.keeper.up();
-      if (hold.isHolding) copies.keeper.owe();
+      copies.keeper.owe(hold.awaits);
     },
     onDown: () => {
       hold.drop();
@@ -194,7 +192,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   const makeExecutor = (): StatementExecutor =>
     database.executor(async ({ isAfterCrash, copy }) => {
       const { socketDir } = postgres.instance;
-      if (copy === null && (await postgres.claimed()) !== null) hold.beginAgain();
+      const adoptedAt = copy === null ? ((await postgres.claimed())?.adoptedAt ?? null) : null;
+      if (adoptedAt !== null && adoptedAt > (postgres.kept.note?.slot ?? 0)) hold.begin(adoptedAt as Slot);
       return new SerialExecutor({
         database: await openStatementDatabase({
           socketDir,
@@ -238,7 +237,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     database: {
       pointer: () => (database.isUp && !fence.isClosed ? payload.pointer : null),
       keptSlot: () => postgres.kept.note?.slot ?? (0 as Slot),
-      claim: (name) => postgres.claim(name),
+      claim: (claim) => postgres.claim(claim),
       claimed: () => postgres.claimed(),
     },
     submit: (operation) => {
@@ -254,7 +253,6 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     onCopyThere: (slot, reason) => void replacement.begin(reason, slot),
     onAdopted: (slot) => {
       hold.begin(slot);
-      copies.keeper.owe();
       digests.settle(slot);
       fence.adopted();
     },
@@ -353,6 +351,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     submissions,
     preparation: createPreparation,
     whyNot: () => replica.whyNot(),
+    whyNoMore: () => lagging.whyNot,
     factsOf: (session) => database.factsOf(session),
     randomBytes,
     clockUs: () => Date.now() * 1000,
@@ -365,6 +364,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     position: () => (database.isUp ? { pointer: payload.pointer, commitPoint: protocol.commitPoint } : null),
     sessionsMax: config.bounds.clientsMax * config.peers.length,
+    isAlone: () => protocol.membership.joined().voters.length < 2,
     endSessions,
     findCopy: (atLeast) => copies.find(atLeast),
     bytesPerSecond: Math.min(copyBytesPerSecond, config.snapshot.bytesPerSecondMax ?? copyBytesPerSecond),

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
 import { readFile } from '../adapters/postgres/account-files.ts';
-import { readClaim, removeClaim, writeClaim } from '../adapters/postgres/database-claim.ts';
+import { type Claim, readClaim, writeClaim } from '../adapters/postgres/database-claim.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
 import { initializeData } from '../adapters/postgres/data-directory.ts';
 import { setSequences } from '../adapters/postgres/kept/exact-sequences.ts';
@@ -39,12 +39,10 @@ export interface StatementPostgres {
   /** What it has is wrong, and is durably said to be. */
   condemn(reason: string): Promise<void>;
   isCondemned(): Promise<boolean>;
-  /** A name that this very database holds from now on, durably; what takes its place does not. */
-  claim(name: string): Promise<void>;
+  /** This very database holds it from now on, durably; what takes its place does not. */
+  claim(claim: Claim): Promise<void>;
   /** Null: none. */
-  claimed(): Promise<string | null>;
-  /** A copy is kept of behind its adoption. */
-  unclaim(): Promise<void>;
+  claimed(): Promise<Claim | null>;
   /** Stops it, and removes what it has, the copy that is kept, too: the next start makes another. */
   forget(): Promise<void>;
   /** It is stopped with nothing open or under way. However else it ends, the next start takes it for crashed. */
@@ -127,9 +125,8 @@ export async function openStatementPostgres(
       await rm(crashed, { force: true });
     },
     atRest: () => rm(crashed, { force: true }),
-    claim: (name) => writeClaim(places.data, name),
+    claim: (claim) => writeClaim(places.data, claim),
     claimed: () => readClaim(places.data),
-    unclaim: () => removeClaim(places.data),
     condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(

@@ -49,6 +49,8 @@ export interface StatementDatabase {
   connect(login: StatementLogin): Promise<ConnectResult>;
   /** The replica's own, in the database `postgres`, in a transaction of each text's own; one after another. */
   query(sql: string, parameters?: readonly unknown[]): Promise<readonly Row[]>;
+  /** An advisory lock in that database, for a connection of its own; its end lets go of it. It does not wait: others may have it. */
+  lock(database: string, key: string): Promise<{ end(): Promise<void> }>;
   /** It takes connections: its main process is alive, and is not about to end. */
   isThere(): Promise<boolean>;
   /** The newest pointer in any database; slot 0 if there is none. */

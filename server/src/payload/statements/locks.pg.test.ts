@@ -119,6 +119,31 @@ describe('a request that waits for another session', () => {
       },
     );
 
+    it('and writes of it: that is done once', async () => {
+      await feed.sql('c', 'CREATE TABLE heard (what text)');
+      const caught = `BEGIN INSERT INTO heard VALUES ('before'); BEGIN UPDATE t SET b = b + 1 WHERE a = 1; INSERT INTO heard VALUES ('waited'); EXCEPTION WHEN query_canceled THEN INSERT INTO heard VALUES ('cancelled'); END; END`;
+      await feed.sql('c', `CREATE FUNCTION writes() RETURNS void LANGUAGE plpgsql AS $$${caught}$$`);
+      await feed.sql('a', 'BEGIN');
+      await feed.sql('a', 'UPDATE t SET b = 100 WHERE a = 1');
+      expect(await feed.sql('b', 'SELECT writes()')).toBe('waits');
+      expect(await feed.sql('c', 'SELECT what FROM heard')).toBe('SELECT 0 I');
+      await feed.sql('a', 'COMMIT');
+      expect(await feed.sql('c', 'SELECT what FROM heard')).toBe('(before) (waited) SELECT 2 I');
+    });
+
+    it('in a procedure that commits by itself is answered as it answers, for that is committed', async () => {
+      const body = `BEGIN UPDATE t SET b = b + 1 WHERE a = 1; EXCEPTION WHEN query_canceled THEN INSERT INTO t VALUES (77, 0); END`;
+      await feed.sql(
+        'c',
+        `CREATE PROCEDURE commits() LANGUAGE plpgsql AS $$BEGIN COMMIT; ${body}; COMMIT; END$$`,
+      );
+      await feed.sql('a', 'BEGIN');
+      await feed.sql('a', 'UPDATE t SET b = 100 WHERE a = 1');
+      expect(await feed.sql('b', 'CALL commits()')).toBe('CALL I');
+      await feed.sql('a', 'COMMIT');
+      expect(await feed.sql('c', 'DELETE FROM t WHERE a = 77')).toBe('DELETE 1 I');
+    });
+
     it('without end costs its session, and nobody else anything', async () => {
       await feed.open('loops');
       await feed.sql('a', 'BEGIN');

@@ -246,3 +246,17 @@ it('end where another role has got the name of their own unseen, and are whom SE
   expect(await sql('b', 'SELECT current_user')).toBe('(works) SELECT 1 I');
   expect(await sql('a', 'SELECT current_user')).toBe('!08003');
 });
+
+it('goes on where the role is dropped that SET ROLE made it, keeps what it sets then, and ends at a restart', async () => {
+  const operator = await machine.postgres.connect();
+  await operator.query('CREATE ROLE work; GRANT work TO barista');
+  await open('a');
+  await open('b');
+  await sql('b', 'SET ROLE work');
+  await operator.query('DROP ROLE work');
+  for (const size of ['8MB', '9MB', '10MB']) expect(await sql('b', `SET work_mem = '${size}'`)).toBe('SET I');
+  expect(await show('b', 'work_mem')).toBe('(10MB) SELECT 1 I');
+  await restart();
+  expect(await sql('b', 'SELECT 1')).toBe('!08003');
+  expect(await sql('a', 'SELECT 1')).toBe('(1) SELECT 1 I');
+});

@@ -87,6 +87,10 @@ export interface PlanRefusal {
   readonly text?: Buffer;
 }
 
+export function movesPointer({ insertions, expected }: RequestPlan): boolean {
+  return insertions.length > 0 || expected?.some(({ isOwn }) => isOwn) === true;
+}
+
 /** The client's messages; null: they are no whole messages. */
 export function messagesOf(bytes: Uint8Array): readonly Buffer[] | null {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

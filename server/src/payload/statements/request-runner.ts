@@ -12,10 +12,10 @@ import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import { AnswerReader } from './answer-reader.ts';
 import type { ClientSession } from './client-session.ts';
-import { noDataToCopy, ownCall, type RequestPlan } from './request-plan.ts';
+import { movesPointer, noDataToCopy, ownCall, type RequestPlan } from './request-plan.ts';
 
 export interface RunnerOptions {
-  readonly database: Pick<StatementDatabase, 'query'>;
+  readonly database: Pick<StatementDatabase, 'query' | 'lock'>;
   readonly timers: Pick<Timers, 'after' | 'nowMs'>;
   readonly answerBytesMax: number;
   /** It is not gathered: one request may bring very many. */
@@ -99,9 +99,7 @@ export class RequestRunner {
       return { reader, holders: noSessions };
     }
     const holders = await this.watch(session, done, waitKey);
-    // A body may catch the cancel, and answer otherwise: where nothing of it is committed, it counts all the same.
-    const isTakenBack =
-      holders.size > 0 && (reader.sqlState === cancelled || plan.isRepeatable || reader.status !== 'I');
+    const isTakenBack = holders.size > 0 && isUndone(plan, reader);
     if (inSavepoint && isTakenBack)
       await this.own(session, [`ROLLBACK TO ${savepoint}`, `RELEASE ${savepoint}`]);
     // In a block that has failed it goes with the block.
@@ -158,6 +156,7 @@ export class RequestRunner {
     };
     const ended = done.then(settle, settle).then(() => null);
     const waits: Wait[] = [];
+    let lock: Awaited<ReturnType<typeof database.lock>> | null = null;
     const firstMs = Math.max(firstLookMsMin, Math.min(firstLookMsMax, usualTimes * this.usualMs));
     for (let ms = firstMs; ; ms = Math.min(ms * 2, lookMsMax)) {
       await pause(timers, ms, over.signal);
@@ -165,7 +164,7 @@ export class RequestRunner {
       // It does not wait for the answer, if it comes to its end meanwhile.
       const wait = await Promise.race([ended, this.waitOf(processId)]);
       if (isDone || wait === null || wait.since === waits.at(-1)?.since) continue;
-      if (waits.length === 0) await database.query('SELECT pg_catalog.pg_try_advisory_lock($1)', [waitKey]);
+      lock ??= await database.lock(session.login.database, waitKey).catch(() => null);
       waits.push(wait);
       const end = waits.length > waitsMax ? 'pg_terminate_backend' : 'pg_cancel_backend';
       await database.query(`SELECT pg_catalog.${end}($1)`, [processId]);
@@ -174,8 +173,7 @@ export class RequestRunner {
     try {
       await done;
     } finally {
-      if (waits.length > 0)
-        await database.query('SELECT pg_catalog.pg_advisory_unlock($1)', [waitKey]).catch(() => undefined);
+      await lock?.end().catch(() => undefined);
     }
     if (waits.length === 0) this.usualMs += newWeight * (timers.nowMs() - beganAtMs - this.usualMs);
     return waits[0]?.holders ?? noSessions;
@@ -196,6 +194,12 @@ export class RequestRunner {
       return null;
     }
   }
+}
+
+/** Nothing of a request that was cancelled is committed: it failed, its block is open, or it moves no pointer. A body may catch the cancel and answer otherwise, and then it counts all the same. */
+function isUndone(plan: RequestPlan, { sqlState, status }: AnswerReader): boolean {
+  if (sqlState === cancelled || status !== 'I') return true;
+  return plan.isRepeatable && (sqlState !== null || !movesPointer(plan));
 }
 
 /** Tells one wait from the next one of the same process; null for a moment at its beginning. */

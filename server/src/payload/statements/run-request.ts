@@ -64,6 +64,10 @@ interface Advanced {
   readonly waitKey: string | null;
 }
 
+function hasFailed(answer: readonly Buffer[]): boolean {
+  return answer.some(([type]) => type === back.errorResponse);
+}
+
 /** Statements that PostgreSQL does not run with others in one transaction; a procedure that ends its transaction. */
 const needsToBeAlone: ReadonlySet<string> = new Set(['25001', '2D000']);
 const customNamesMax = 100;
@@ -250,7 +254,13 @@ export class RunRequest {
     const isUnsure = plan.mayChangeState || session.stateIsOld || request.call?.isNamed === true;
     await memory.beforeChange(session, request.seq, isUnsure);
     await memory.beginAlone(this.slot);
-    const alone = { ...plan, bytes: Buffer.from(request.bytes), insertions: [], text: null };
+    const alone = {
+      ...plan,
+      bytes: Buffer.from(request.bytes),
+      insertions: [],
+      text: null,
+      isRepeatable: false,
+    };
     const options = { ahead: [], inSavepoint: false, waitKey: stillOpen > 0 ? this.waitKey() : null };
     const ran = await runner.run(session, alone, '', options);
     await memory.endAlone(this.slot, this.nextStep(), stillOpen);
@@ -304,23 +314,24 @@ export class RunRequest {
     if (session.status !== 'I' || !session.stateIsOld) return true;
     const answer = await this.askStateOf(session);
     if (answer === null) return false;
-    session.state = withStatements(readState(answer), session.unmade);
+    session.state = withStatements(readState(answer, session.state), session.unmade);
     session.preparedBytes = preparedBytesOf(session.state);
     if (session.statements.size > statementsMax) forgetClosed(session);
     session.stateIsOld = false;
     return true;
   }
 
-  /** Null: it is more than can be kept. */
+  /** Null: it is more than can be kept, or cannot be told. */
   private async askStateOf(session: ClientSession): Promise<readonly Buffer[] | null> {
     const { runner } = this.options;
     const { customNames } = session;
     const answer = await runner.ask(session, askState(customNames), stateBytesMax);
+    if (answer === null || !hasFailed(answer)) return answer;
     const others = [...customNames].filter((name) => /[\x80-\xff]/.test(name));
-    if (others.length === 0 || answer?.some(([type]) => type === back.errorResponse) !== true) return answer;
     // The database, or the client's encoding, has no such letters: nothing else must be lost for that.
     for (const name of others) customNames.delete(name);
-    return runner.ask(session, askState(customNames), stateBytesMax);
+    const again = await runner.ask(session, askState(customNames), stateBytesMax);
+    return again === null || hasFailed(again) ? null : again;
   }
 
   /** What would end a statement by the clock, and so at one replica and not at another, has no effect. */

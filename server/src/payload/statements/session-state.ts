@@ -13,7 +13,7 @@ import { back, front } from '../../pgwire/message-types.ts';
 export interface SessionState {
   readonly settings: readonly (readonly [name: string, value: string])[];
   readonly role: string;
-  /** Its object id: another role may have its name later. Null: none was set, or a version that did not note it. */
+  /** Its object id when it was set: another role may have its name later. Null: none was set, or a version that did not note it. */
   readonly roleId?: string | null;
   readonly channels: readonly string[];
   /** Texts of SQL's PREPARE. */
@@ -46,7 +46,7 @@ UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL
   FROM (SELECT pg_catalog.convert_from(pg_catalog.decode(h, 'hex'), 'UTF8') FROM pg_catalog.unnest($1::pg_catalog.text[]) h) AS named (n)
   WHERE pg_catalog.current_setting(n, true) IS NOT NULL
 UNION ALL SELECT 'r', pg_catalog.current_setting('role'), CASE WHEN pg_catalog.current_setting('role') <> 'none'
-    THEN (SELECT oid::pg_catalog.text FROM pg_catalog.pg_roles WHERE rolname = current_user) END, NULL
+    THEN (SELECT oid::pg_catalog.text FROM pg_catalog.pg_roles WHERE rolname = pg_catalog.current_setting('role')) END, NULL
 UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
   FROM pg_catalog.pg_prepared_statements WHERE name <> '${own}'
 UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
@@ -69,14 +69,16 @@ export function askState(customNames: Iterable<string>): Buffer {
   ]);
 }
 
-/** `rows`: the messages of the answer. */
-export function readState(messages: readonly Buffer[]): SessionState {
+/** `messages`: of an answer without an error. `before`: whom the same name has meant stays. */
+export function readState(messages: readonly Buffer[], before: SessionState): SessionState {
   const rows = messages.filter(([type]) => type === back.dataRow).map(columnsOf);
   const of = (kind: string): (readonly (string | null)[])[] => rows.filter(([one]) => one === kind);
+  const role = of('r')[0]?.[1] ?? 'none';
+  const found = of('r')[0]?.[2] ?? null;
   return {
     settings: of('s').map(([, name, value]) => [name ?? '', value ?? '']),
-    role: of('r')[0]?.[1] ?? 'none',
-    roleId: of('r')[0]?.[2] ?? null,
+    role,
+    roleId: role === before.role ? (before.roleId ?? found) : found,
     channels: of('l').map(([, name]) => name ?? ''),
     prepares: of('q').map(([, , text]) => text ?? ''),
     parsed: of('p').map(([, name, text, types]) => ({

@@ -44,7 +44,7 @@ function setUp() {
     onBegun: () => undefined,
     claimed: {
       holds: (name) => Promise.resolve(claims.has(name)),
-      adopted: (slot) => told.push(`adopted ${slot}`),
+      adopted: (slot) => Promise.resolve(void told.push(`adopted ${slot}`)),
       standing: (slot, reason) => told.push(`standing ${slot} ${reason}`),
       passedOver: () => told.push('passed over'),
     },

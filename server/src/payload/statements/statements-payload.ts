@@ -27,12 +27,12 @@ export interface Resting {
 export interface ClaimedDatabase {
   /** The database of this life holds the claim. */
   holds(name: string): Promise<boolean>;
-  /** It goes on behind the slot. */
-  adopted(slot: Slot): void;
+  /** It goes on behind the slot, once that is written down. */
+  adopted(slot: Slot, name: string): Promise<void>;
   /** It stands still ahead of the slot. `adopted`: another one goes on; `sessions`: the slot is of a session that this one lacks. */
   standing(slot: Slot, reason: 'adopted' | 'sessions'): void;
   /** Behind that slot there is an adoption which counts instead. */
-  passedOver(): void;
+  passedOver(slot: Slot): void;
 }
 
 export interface StatementsPayloadOptions {
@@ -155,7 +155,7 @@ export class StatementsPayload implements Payload {
    */
   private async adopt(slot: Slot, { name }: AdoptOperation): Promise<void> {
     const { claimed } = this.options;
-    if (await claimed.holds(name)) claimed.adopted(slot);
+    if (await claimed.holds(name)) await claimed.adopted(slot, name);
     else await this.stand(slot, 'adopted');
   }
 
@@ -168,7 +168,7 @@ export class StatementsPayload implements Payload {
       const end = host.commitPoint();
       const entries = end < next ? [] : await log.read(next, end, readBytesMax);
       if (entries.some((entry) => entry.kind === 'command' && isAdoption(entry.payload))) {
-        claimed.passedOver();
+        claimed.passedOver(slot);
         return;
       }
       if (entries.length === 0) {

@@ -32,11 +32,11 @@ function group() {
       database: {
         pointer: () => at.pointer,
         keptSlot: () => at.kept,
-        claim: (name) => {
+        claim: ({ name }) => {
           at.claim = name;
           return Promise.resolve();
         },
-        claimed: () => Promise.resolve(at.claim),
+        claimed: () => Promise.resolve(at.claim === null ? null : { name: at.claim }),
       },
       submit: (operation) => submitted.push(operation),
       withdraw: ({ name }) => story.push(`withdraws ${name.slice(-1)}`),
@@ -70,7 +70,7 @@ describe('a database that is to go on where all differ', () => {
     expect(r1.at.claim).toBe(submitted[0]?.name);
     expect(await r1.adoptions.holds(submitted[0]!.name)).toBe(true);
     expect(await r2.adoptions.holds(submitted[0]!.name)).toBe(false);
-    r1.adoptions.adopted(slot(9));
+    await r1.adoptions.adopted(slot(9), submitted[0]!.name);
     expect(r1.story).toEqual(['withdraws 1', 'adopted 9']);
     // The others have not come so far yet.
     const { length } = submitted;
@@ -131,7 +131,7 @@ describe('a replica that stands ahead of an adoption', () => {
     await timers.pass(60_000);
     expect(distinct(submitted)).toEqual(['r2 1']);
     r2.adoptions.chosen(slot(12));
-    r2.adoptions.passedOver();
+    r2.adoptions.passedOver(slot(9));
     expect(r2.story).toEqual(['stands 9', 'withdraws 1', 'goes on']);
     r1.at.pointer = slot(20);
     await timers.pass(60_000);
@@ -183,6 +183,23 @@ describe('a replica that stands ahead of an adoption', () => {
     expect(submitted).toEqual([]);
     await timers.pass(30_000);
     expect(distinct(submitted)).toEqual(['r2 1']);
+  });
+
+  it('claims nothing while somebody is heard of who went on from the adoption that it has passed over', async () => {
+    const { timers, submitted, r1, r2 } = group();
+    r2.at.pointer = slot(8);
+    r2.adoptions.standing(slot(9), 'adopted');
+    r1.at.pointer = slot(11);
+    r2.adoptions.chosen(slot(12));
+    r2.adoptions.passedOver(slot(9));
+    r2.at.pointer = slot(11);
+    r2.adoptions.standing(slot(12), 'adopted');
+    await timers.pass(60_000);
+    expect(r2.story).not.toContain('copy 12 adopted');
+    expect(submitted).toEqual([]);
+    r1.at.pointer = slot(12);
+    await timers.pass(2_000);
+    expect(r2.story).toContain('copy 12 adopted');
   });
 
   it('says again that it stands in each life of its database', () => {

@@ -25,8 +25,9 @@ export interface AdoptionsOptions {
     pointer(): Slot | null;
     /** Of the copy that is kept, whether or not the database is up; 0: there is none. */
     keptSlot(): Slot;
-    claim(name: string): Promise<void>;
-    claimed(): Promise<string | null>;
+    /** `adoptedAt`: the slot of its adoption; null: it is not known to be adopted. */
+    claim(claim: { readonly name: string; readonly adoptedAt: Slot | null }): Promise<void>;
+    claimed(): Promise<{ readonly name: string } | null>;
   };
   /** The same one again and again, until it is executed. */
   readonly submit: (operation: AdoptOperation) => void;
@@ -66,6 +67,8 @@ export class Adoptions implements ClaimedDatabase {
   /** All differ, and `claimant` is who is to claim its database. */
   private asked: (Waiting & { readonly claimant: ReplicaId }) | null = null;
   private ahead: (Waiting & { readonly reason: StandingReason }) | null = null;
+  /** The first adoption that this database has passed over: who went on from the one that was adopted there may have acknowledged something, and counts before any claim of this one. */
+  private passed: Slot | null = null;
   /** What was answered up to here counts no more. */
   private settledTo = 0 as Slot;
   private heardAtMs = Number.NEGATIVE_INFINITY;
@@ -104,6 +107,7 @@ export class Adoptions implements ClaimedDatabase {
   /** Another database is here. */
   replaced(): void {
     this.asked = null;
+    this.passed = null;
     this.drop();
     this.goesOn();
   }
@@ -135,10 +139,12 @@ export class Adoptions implements ClaimedDatabase {
   // ------------------------------------------------------------------------------------ what executes the log says
 
   async holds(name: string): Promise<boolean> {
-    return (await this.options.database.claimed()) === name;
+    return (await this.options.database.claimed())?.name === name;
   }
 
-  adopted(slot: Slot): void {
+  async adopted(slot: Slot, name: string): Promise<void> {
+    // A restart is to know whether the copy that is kept is of behind it.
+    await this.options.database.claim({ name, adoptedAt: slot });
     this.replaced();
     this.settledTo = slot;
     this.options.logger.warn({ slot }, 'the group goes on from the database of this replica');
@@ -150,12 +156,13 @@ export class Adoptions implements ClaimedDatabase {
     if (this.ahead?.slot === slot) return;
     this.asked = null;
     this.drop();
-    this.heardAtMs = Number.NEGATIVE_INFINITY;
+    if (this.passed === null) this.heardAtMs = Number.NEGATIVE_INFINITY;
     this.ahead = { slot, reason, sinceMs: this.options.timers.nowMs() };
     this.look();
   }
 
-  passedOver(): void {
+  passedOver(slot: Slot): void {
+    this.passed ??= slot;
     this.goesOn();
   }
 
@@ -168,9 +175,14 @@ export class Adoptions implements ClaimedDatabase {
     const word = bytes[0];
     if (word === words.whoIsBeyond) {
       if (Math.max(database.pointer() ?? 0, database.keptSlot()) >= slot) this.say(from, words.beyond, slot);
-    } else if (word === words.beyond && this.ahead?.slot === slot) {
+    } else if (
+      word === words.beyond &&
+      this.ahead !== null &&
+      (this.ahead.slot === slot || this.passed === slot)
+    ) {
       this.heardAtMs = timers.nowMs();
-      onCopyThere(slot, this.ahead.reason);
+      this.drop();
+      if (this.ahead.slot === slot) onCopyThere(slot, this.ahead.reason);
     } else if (word === words.claim && this.ahead === null) {
       if (this.own !== null) return;
       this.claim(slot);
@@ -183,7 +195,9 @@ export class Adoptions implements ClaimedDatabase {
   private look(): void {
     const { ahead, asked } = this;
     if (ahead !== null) {
-      for (const peer of this.others()) this.say(peer, words.whoIsBeyond, ahead.slot);
+      for (const peer of this.others())
+        for (const slot of new Set([ahead.slot, this.passed ?? ahead.slot]))
+          this.say(peer, words.whoIsBeyond, slot);
       if (this.isTired(ahead) && !this.isAwaitedBeyond) {
         this.ahead = { ...ahead, sinceMs: this.options.timers.nowMs() };
         this.own ??= { slot: (ahead.slot - 1) as Slot, name: null };
@@ -216,7 +230,7 @@ export class Adoptions implements ClaimedDatabase {
     try {
       if (own.name === null) {
         const name = randomName();
-        await database.claim(name);
+        await database.claim({ name, adoptedAt: null });
         own.name = name;
       }
     } catch (error) {

@@ -19,34 +19,29 @@ interface Held {
 export class AnswerHold {
   private readonly timers: Pick<Timers, 'after'>;
   private readonly logger: Logger;
-  /** A copy of that slot or above is awaited; `isAdopted`: that is where the database was adopted. */
-  private awaited: { readonly slot: Slot; readonly isAdopted: boolean } | null = null;
+  private readonly onChange: (awaited: Slot | null) => void;
+  /** A copy of that slot or above is awaited. */
+  private awaited: Slot | null = null;
   private held: Held[] = [];
   private stopWaiting: () => void = () => undefined;
 
-  constructor(timers: Pick<Timers, 'after'>, logger: Logger) {
+  /** `onChange`: which copy is awaited from now on; null: none. */
+  constructor(timers: Pick<Timers, 'after'>, logger: Logger, onChange: (awaited: Slot | null) => void) {
     this.timers = timers;
     this.logger = logger;
+    this.onChange = onChange;
   }
 
-  get isHolding(): boolean {
-    return this.awaited !== null;
+  /** A copy of that slot or above is awaited; null: none is. */
+  get awaits(): Slot | null {
+    return this.awaited;
   }
 
   /** Behind the adoption at the slot. */
   begin(slot: Slot): void {
-    this.await({ slot, isAdopted: true });
-  }
-
-  /** A database begins that was claimed: where it was adopted, if it was, is not known any more. */
-  beginAgain(): void {
-    this.await({ slot: 0 as Slot, isAdopted: false });
-  }
-
-  private await(awaited: NonNullable<AnswerHold['awaited']>): void {
-    const { slot } = awaited;
     this.stopWaiting();
-    this.awaited = awaited;
+    this.awaited = slot;
+    this.onChange(slot);
     this.stopWaiting = this.timers.after(holdMsMax, () => {
       this.logger.warn(
         { slot },
@@ -56,12 +51,8 @@ export class AnswerHold {
     });
   }
 
-  /** True: the claim has served. */
-  kept(slot: Slot): boolean {
-    const { awaited } = this;
-    if (awaited === null || slot < awaited.slot) return false;
-    this.end();
-    return awaited.isAdopted;
+  kept(slot: Slot): void {
+    if (this.awaited !== null && slot >= this.awaited) this.end();
   }
 
   /** Tells at once where nothing is awaited. */
@@ -80,6 +71,7 @@ export class AnswerHold {
   private end(): void {
     this.stopWaiting();
     this.awaited = null;
+    this.onChange(null);
     for (const { tell } of this.held.splice(0)) tell();
   }
 }

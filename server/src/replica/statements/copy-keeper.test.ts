@@ -168,6 +168,29 @@ describe('who keeps a copy', () => {
     full.keeper.stop();
   });
 
+  it('is pressed at once for a copy that is owed, until one of that slot is kept, or it is owed no more', async () => {
+    const { keeper, told, pass } = setUp();
+    keeper.executed(2_000);
+    await pass(1_000);
+    expect(told).toContain('begin');
+    const reached = keeper.reached(9 as Slot);
+    keeper.owe(12 as Slot);
+    await reached;
+    await pass(2_000);
+    expect(told).toContain('kept 9');
+    expect(keeper.isPressed).toBe(true);
+    expect(told.filter((word) => word === 'begin')).toHaveLength(2);
+    await keeper.reached(12 as Slot);
+    await pass(100);
+    expect(told).toContain('kept 12');
+    expect(keeper.isPressed).toBe(false);
+    keeper.owe(20 as Slot);
+    expect(keeper.isPressed).toBe(true);
+    keeper.owe(null);
+    expect(keeper.isPressed).toBe(false);
+    keeper.stop();
+  });
+
   it('gives up when the database goes away, and makes none while it is', async () => {
     const { keeper, told, pass } = setUp();
     keeper.executed(2_000);

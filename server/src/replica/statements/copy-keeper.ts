@@ -90,8 +90,8 @@ export class CopyKeeper implements Resting {
   private lacked: Lack | null = null;
   /** Of the database that is in use. */
   private isUp = false;
-  /** Answers wait for a copy. */
-  private isOwed = false;
+  /** Answers wait for a copy of this slot or above. */
+  private owed: Slot | null = null;
 
   constructor(options: KeeperOptions) {
     this.options = options;
@@ -124,7 +124,7 @@ export class CopyKeeper implements Resting {
   /** It is there no more: what was begun comes to nothing. */
   down(): void {
     this.isUp = false;
-    this.isOwed = false;
+    this.owed = null;
     this.unwanted.abort();
     this.awaited?.done(null);
     this.options.maker.lost();
@@ -147,7 +147,7 @@ export class CopyKeeper implements Resting {
     const { timers, isLogFilling } = this.options;
     const isWanted = timers.nowMs() - this.wantedAtMs < wantedMs;
     const takesLong = this.sinceKeptMs > this.paces.pressedAfterBusyMs;
-    if (this.isOwed) return this.lacked !== 'other';
+    if (this.owed !== null && this.lacked !== 'other') return true;
     return this.lacked === 'rest' && (isWanted || isLogFilling() || takesLong);
   }
 
@@ -172,9 +172,11 @@ export class CopyKeeper implements Resting {
     }
   }
 
-  /** At once, and whatever has to be ended for it: nothing is acknowledged before. */
-  owe(): void {
-    this.isOwed = true;
+  /** At once, and whatever has to be ended for it: nothing is acknowledged before. Null: no more. */
+  owe(slot: Slot | null): void {
+    this.owed = slot;
+    if (slot === null) return;
+    this.lacked = null;
     this.notBeforeMs = 0;
     this.look();
   }
@@ -234,7 +236,7 @@ export class CopyKeeper implements Resting {
       if (kind === 'whole') logger.info(told, 'a copy of its own database is kept');
       else logger.debug(told, 'the copy of its own database went further');
       this.lacked = null;
-      this.isOwed = false;
+      if (this.owed !== null && slot >= this.owed) this.owed = null;
       this.sinceKeptMs -= sinceKeptBefore;
       this.wantedAtMs = Number.NEGATIVE_INFINITY;
       onKept(slot);
@@ -261,7 +263,7 @@ export class CopyKeeper implements Resting {
         resolve(slot);
       };
       const stop = timers.after(restMsMax, () => done(null));
-      const stopAsking = timers.every(this.isOwed ? owedAskedMs : askedMs, askForRest);
+      const stopAsking = timers.every(this.owed === null ? askedMs : owedAskedMs, askForRest);
       this.awaited = { copy, done };
       wake();
     });

@@ -6,12 +6,13 @@ import { type FoundCopy, Lagging } from './lagging.ts';
 /** Nobody is let in beyond 1,200 operations, and sessions end beyond 3,600. */
 function setUp(found: FoundCopy | null = null) {
   const timers = new SimulatedTime();
-  const at = { pointer: 1_000, commitPoint: 1_000, isUp: true };
+  const at = { pointer: 1_000, commitPoint: 1_000, isUp: true, isAlone: false };
   const story: string[] = [];
   const lagging = new Lagging({
     timers,
     position: () => (at.isUp ? { pointer: at.pointer as Slot, commitPoint: at.commitPoint as Slot } : null),
     sessionsMax: 100,
+    isAlone: () => at.isAlone,
     endSessions: (reason) => story.push(reason),
     findCopy: (atLeast) => {
       story.push(`looks for ${atLeast}`);
@@ -35,6 +36,10 @@ describe('a replica that lags', () => {
     at.pointer = 1_601;
     expect(lagging.whyNot).toBeNull();
     at.pointer = 1_000;
+    expect(lagging.whyNot).not.toBeNull();
+    at.isAlone = true;
+    expect(lagging.whyNot).toBeNull();
+    at.isAlone = false;
     at.isUp = false;
     expect(lagging.whyNot).toBeNull();
   });

@@ -19,6 +19,8 @@ export interface LaggingOptions {
   readonly position: () => { readonly pointer: Slot; readonly commitPoint: Slot } | null;
   /** Of the whole group, at most. */
   readonly sessionsMax: number;
+  /** There is no other voter. */
+  readonly isAlone: () => boolean;
   readonly endSessions: (reason: string) => void;
   /** One of another replica, of that slot or above; null: there is none now. */
   readonly findCopy: (atLeast: Slot) => Promise<FoundCopy | null>;
@@ -46,7 +48,7 @@ export class Lagging {
   private readonly refusesAt: number;
   private isRefusing = false;
   private hasEnded = false;
-  private measured: { readonly atMs: number; readonly lag: number } | null = null;
+  private measured: { readonly atMs: number; readonly lag: number; readonly commitPoint: Slot } | null = null;
   private notBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LaggingOptions) {
@@ -57,7 +59,8 @@ export class Lagging {
 
   /** Null: it may let clients in. */
   get whyNot(): string | null {
-    const lag = this.lag();
+    // Nobody else waits for a group of one.
+    const lag = this.options.isAlone() ? 0 : this.lag();
     this.isRefusing = lag > (this.isRefusing ? this.refusesAt / 2 : this.refusesAt);
     return this.isRefusing ? `this replica is ${lag} operations behind the group` : null;
   }
@@ -83,28 +86,34 @@ export class Lagging {
   }
 
   private measure(lag: number): void {
-    const nowMs = this.options.timers.nowMs();
-    if (lag < farSlots) {
+    const { timers, position } = this.options;
+    const nowMs = timers.nowMs();
+    const now = position();
+    if (now === null || lag < farSlots) {
       this.measured = null;
       return;
     }
-    this.measured ??= { atMs: nowMs, lag };
+    const { commitPoint } = now;
+    this.measured ??= { atMs: nowMs, lag, commitPoint };
     const tookMs = nowMs - this.measured.atMs;
     if (tookMs < measureMs) return;
     const nearer = this.measured.lag - lag;
-    this.measured = { atMs: nowMs, lag };
+    const chosenPerMs = (commitPoint - this.measured.commitPoint) / tookMs;
+    this.measured = { atMs: nowMs, lag, commitPoint };
     const leftMs = nearer > 0 ? (lag / nearer) * tookMs : Number.POSITIVE_INFINITY;
-    if (leftMs > slowMs && nowMs >= this.notBeforeMs) void this.search(leftMs);
+    if (leftMs > slowMs && nowMs >= this.notBeforeMs) void this.search(leftMs, chosenPerMs);
   }
 
-  private async search(leftMs: number): Promise<void> {
+  private async search(leftMs: number, chosenPerMs: number): Promise<void> {
     const { timers, position, findCopy, bytesPerSecond, takeCopy } = this.options;
     const now = position();
     if (now === null) return;
     this.notBeforeMs = timers.nowMs() + notAgainMs;
     const atLeast = Math.ceil((now.pointer + now.commitPoint) / 2) as Slot;
     const found = await findCopy(atLeast);
-    if (found !== null && (found.bytes / bytesPerSecond) * 1000 < leftMs && position() !== null)
-      takeCopy(atLeast);
+    if (found === null || position() === null) return;
+    const takesMs = (found.bytes / bytesPerSecond) * 1000;
+    // What is chosen meanwhile must be less than what the copy is ahead by.
+    if (takesMs < leftMs && takesMs * chosenPerMs < found.slot - now.pointer) takeCopy(atLeast);
   }
 }

@@ -49,6 +49,7 @@ function replica() {
     submissions: { submit, has: () => false },
     preparation: createPreparation,
     whyNot: () => null,
+    whyNoMore: () => null,
     factsOf: () => null,
     randomBytes: (count) => Buffer.alloc(count, (state.drawn += 1)),
     clockUs: () => 0,

@@ -24,6 +24,8 @@ export interface SharedSessionsOptions {
   readonly preparation: () => RequestPreparation;
   /** Null: this replica serves. */
   readonly whyNot: () => string | null;
+  /** Null: nor does anything keep new ones out. */
+  readonly whyNoMore: () => string | null;
   /** As this replica has executed it so far; null: it knows none. */
   readonly factsOf: (session: SessionId) => SessionFacts | null;
   readonly randomBytes: (count: number) => Buffer;
@@ -52,7 +54,9 @@ export class ReplicaSharedSessions implements SharedSessions {
   }
 
   async open({ user, database, parameters }: SessionOpening): ReturnType<SharedSessions['open']> {
-    const { randomBytes, clockUs } = this.options;
+    const { randomBytes, clockUs, whyNoMore } = this.options;
+    const why = whyNoMore();
+    if (why !== null) return { code: 'refused', reason: why };
     const drawn = randomBytes(sessionBytes).toString('hex');
     const session = `${sharedPrefix}${drawn.slice(sharedPrefix.length)}` as SessionId;
     const submitted = await submit(this.options, {

@@ -114,6 +114,12 @@ export async function openStatementDatabase(options: StatementDatabaseOptions): 
   return {
     connect,
     query: ask,
+    async lock(database, key) {
+      // An advisory lock is of one database.
+      const client = await connectPg({ socketDir, database, silentMsMax: answerMs.thorough });
+      await client.query('SELECT pg_catalog.pg_try_advisory_lock($1)', [key]);
+      return { end: () => client.end() };
+    },
     async isThere() {
       try {
         const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: answerMs.thorough });
