@@ -143,8 +143,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     mutations: [
       {
         file: 'adapters/postgres/requests/request-schema.js',
-        find: 'VALUES (session_user, request, ',
-        replace: "VALUES (session_user, request || ' ' || pg_current_xact_id()::text, ",
+        find: 'VALUES (own, request, ',
+        replace: "VALUES (own, request || ' ' || pg_current_xact_id()::text, ",
       },
     ],
     workloads: ['bank'],
