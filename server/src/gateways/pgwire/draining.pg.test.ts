@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, backends, leaderAt, q, sleep, sleeping } from './testing/helpers.ts';
-import { createMemoryClientService } from './testing/memory-client-service.ts';
+import { createMemoryClientService, type MemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
 import { connectWire } from './testing/wire-client.ts';
 
@@ -20,11 +20,27 @@ beforeEach(async () => {
   const service = createMemoryClientService(null);
   service.setService(leaderAt(leader.connection.port));
   follower = await startGateway(pg, { service });
+  await looked(service);
 });
 afterEach(async () => {
   await follower.listener.close();
   await leader.listener.close();
 });
+
+/** The follower knows what functions there are: until then each request may have done anything to its session. */
+async function looked(service: MemoryClientService): Promise<void> {
+  const { functionsOf } = service;
+  const looks = new Promise<void>((resolve) => {
+    service.functionsOf = async (...asked) => {
+      const found = await functionsOf(...asked);
+      setImmediate(() => setImmediate(resolve));
+      return found;
+    };
+  });
+  const client = await follower.client();
+  await looks;
+  await client.end();
+}
 
 function drain(): void {
   leader.service.setService({ kind: 'nowhere', reason: 'it hands over', drains: 1 });

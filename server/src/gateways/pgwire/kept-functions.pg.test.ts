@@ -52,13 +52,13 @@ afterEach(async () => {
 /** It is known what its functions do. */
 async function connected(): Promise<Client> {
   const found = await follower.client({ user: 'open' });
-  await lookedAt();
+  await lookedAt(found);
   await found.query('SELECT 1');
   return found;
 }
 
 /** A look at the functions has begun behind this call, and has ended. */
-async function lookedAt(): Promise<void> {
+async function lookedAt(user = client): Promise<void> {
   let looks = 0;
   const { functionsOf } = service;
   service.functionsOf = async (...asked) => {
@@ -67,7 +67,7 @@ async function lookedAt(): Promise<void> {
     looks = begun + 1;
     return found;
   };
-  await client?.query('SELECT 1').catch(() => undefined);
+  await user.query('SELECT 1');
   await expect.poll(() => looks).toBeGreaterThan(0);
   service.functionsOf = functionsOf;
   await settled();

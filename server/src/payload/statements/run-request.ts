@@ -22,6 +22,7 @@ import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import {
   askState,
+  forgetQuestion,
   nameOf,
   noStatements,
   preparedBytesOf,
@@ -314,6 +315,8 @@ export class RunRequest {
     if (session.status !== 'I' || !session.stateIsOld) return true;
     const answer = await this.askStateOf(session);
     if (answer === null) return false;
+    // It is asked again behind the next request.
+    if (hasFailed(answer)) return true;
     session.state = withStatements(readState(answer, session.state), session.unmade);
     session.preparedBytes = preparedBytesOf(session.state);
     if (session.statements.size > statementsMax) forgetClosed(session);
@@ -321,7 +324,7 @@ export class RunRequest {
     return true;
   }
 
-  /** Null: it is more than can be kept, or cannot be told. */
+  /** Null: it is more than can be kept. It may have failed, for want of locks, say: what it was is kept. */
   private async askStateOf(session: ClientSession): Promise<readonly Buffer[] | null> {
     const { runner } = this.options;
     const { customNames } = session;
@@ -330,8 +333,10 @@ export class RunRequest {
     const others = [...customNames].filter((name) => /[\x80-\xff]/.test(name));
     // The database, or the client's encoding, has no such letters: nothing else must be lost for that.
     for (const name of others) customNames.delete(name);
-    const again = await runner.ask(session, askState(customNames), stateBytesMax);
-    return again === null || hasFailed(again) ? null : again;
+    const again =
+      others.length === 0 ? answer : await runner.ask(session, askState(customNames), stateBytesMax);
+    if (again !== null && hasFailed(again)) await runner.ask(session, forgetQuestion);
+    return again;
   }
 
   /** What would end a statement by the clock, and so at one replica and not at another, has no effect. */

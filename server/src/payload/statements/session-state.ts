@@ -69,6 +69,9 @@ export function askState(customNames: Iterable<string>): Buffer {
   ]);
 }
 
+/** Behind one that has failed: its statement may be there yet. */
+export const forgetQuestion = Buffer.concat([send.closeStatement(own), send.sync]);
+
 /** `messages`: of an answer without an error. `before`: whom the same name has meant stays. */
 export function readState(messages: readonly Buffer[], before: SessionState): SessionState {
   const rows = messages.filter(([type]) => type === back.dataRow).map(columnsOf);

@@ -118,9 +118,9 @@ export const functionsSql = [
     `SELECT ${orElse(part(operationSetting, 2), 'pg_catalog.pg_backend_pid()::text')}::int`,
   ),
   ...[
-    ['lo_create(oid)', 'pg_catalog.lo_create(NUMBER)'],
+    ['lo_create(pg_catalog.oid)', 'pg_catalog.lo_create(NUMBER)'],
     ['lo_creat(int)', `pg_catalog.lo_create(${freeNumber})`],
-    ['lo_from_bytea(oid, pg_catalog.bytea)', 'pg_catalog.lo_from_bytea(NUMBER, $2)'],
+    ['lo_from_bytea(pg_catalog.oid, pg_catalog.bytea)', 'pg_catalog.lo_from_bytea(NUMBER, $2)'],
   ].map(([name = '', made = '']) =>
     define(
       name,
