@@ -202,6 +202,21 @@ describe('a replica that stands ahead of an adoption', () => {
     expect(r2.story).toContain('copy 12 adopted');
   });
 
+  it('claims where all that are heard of have passed over the adoption, too', async () => {
+    const { timers, submitted, r1, r2, r3 } = group();
+    r1.at.pointer = null;
+    for (const { adoptions, at } of [r2, r3]) {
+      at.pointer = slot(8);
+      adoptions.standing(slot(9), 'adopted');
+      adoptions.chosen(slot(12));
+      adoptions.passedOver(slot(9));
+      at.pointer = slot(11);
+      adoptions.standing(slot(12), 'adopted');
+    }
+    await timers.pass(16_500);
+    expect(distinct(submitted)).toEqual(['r2 1']);
+  });
+
   it('says again that it stands in each life of its database', () => {
     const { r2 } = group();
     r2.adoptions.standing(slot(9), 'adopted');

@@ -174,7 +174,10 @@ export class Adoptions implements ClaimedDatabase {
     const slot = Buffer.from(bytes.buffer, bytes.byteOffset, messageBytes).readUIntBE(1, 6) as Slot;
     const word = bytes[0];
     if (word === words.whoIsBeyond) {
-      if (Math.max(database.pointer() ?? 0, database.keptSlot()) >= slot) this.say(from, words.beyond, slot);
+      // One that has passed over the adoption there did not go on from it: two of these would wait for each other.
+      const wentOn = this.passed === null || slot < this.passed;
+      const has = Math.max(database.pointer() ?? 0, database.keptSlot());
+      if (wentOn && has >= slot) this.say(from, words.beyond, slot);
     } else if (
       word === words.beyond &&
       this.ahead !== null &&
