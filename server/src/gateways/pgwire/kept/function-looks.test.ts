@@ -83,3 +83,16 @@ it('does not look when nobody is there, and the next session has what was known'
   expect([asked.length, vi.getTimerCount()]).toEqual([1, 0]);
   expect(looks.watch('app').known?.mark).toBe('one');
 });
+
+it('looks no more often for many log-ins', async () => {
+  const { looks, asked, pass } = setUp([found('one'), 'same']);
+  looks.watch('app');
+  await settled();
+  for (let time = 0; time < 100; time += 1) {
+    looks.watch('app').stop();
+    await settled();
+  }
+  expect(asked).toHaveLength(1);
+  await pass();
+  expect(asked).toHaveLength(2);
+});

@@ -68,7 +68,8 @@ export class FunctionLooks {
     this.sessions += 1;
     this.timer ??= setInterval(() => this.lookAtAll(), this.everyMs);
     watched.isUsed = true;
-    void this.lookAt(database, watched);
+    // What is known is looked at again with all others: many may log in.
+    if (watched.known === null) void this.lookAt(database, watched);
     let isOver = false;
     return {
       get known() {
