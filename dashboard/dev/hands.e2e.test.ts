@@ -60,7 +60,7 @@ it('two fingers on the stage part nobody, wherever they come down, and one finge
   // What had been parted would be told by then.
   await page.waitForTimeout(1_500);
   expect(await regions()).toBe('r1, r2, r3');
-  expect(await part('replica-popover').count()).toBe(0);
+  await expect.poll(() => part('replica-popover').count(), soon).toBe(0);
   await send('touchStart', [{ id: 1, ...r1 }]);
   for (let step = 1; step <= 5; step += 1)
     await send('touchMove', [{ id: 1, x: r1.x - step * 100, y: r1.y }]);

@@ -54,17 +54,17 @@ describe('the page', () => {
     await part('pause-r1').click();
     await expect.poll(() => text('state-r2'), soon).toContain('Waits for r1, which does not lead now');
     await expect.poll(() => text('role-r1'), soon).toBe('paused');
-    expect(await part('replica-card-r1').getAttribute('data-leader')).toBe('false');
-    expect(await part('role-r1').locator('xpath=..').locator('svg').count()).toBe(0);
+    await expect.poll(() => part('replica-card-r1').getAttribute('data-leader'), soon).toBe('false');
+    await expect.poll(() => part('role-r1').locator('xpath=..').locator('svg').count(), soon).toBe(0);
     for (const id of ['r2', 'r3']) {
       await part(`pause-${id}`).click();
       await part('confirm-dialog').waitFor();
-      expect(await text('act-question')).toMatch(
-        /^r1 is frozen already.*no majority is left; nobody is served/,
-      );
+      await expect
+        .poll(() => text('act-question'), soon)
+        .toMatch(/^r1 is frozen already.*no majority is left; nobody is served/);
       await part('confirm-not').click();
       await expect.poll(() => part('confirm-dialog').count(), soon).toBe(0);
-      expect(await part(`pause-${id}`).count()).toBe(1);
+      await expect.poll(() => part(`pause-${id}`).count(), soon).toBe(1);
       await part(`pause-${id}`).click();
       await part('confirm-do').click();
     }
@@ -82,7 +82,7 @@ describe('the page', () => {
     await part('toasts').getByText('Wiped the disk of r3').waitFor();
     await expect.poll(() => text('lag-r3'), soon).toMatch(/no word|^−\d{2,}$/);
     await expect.poll(() => text('message-r3'), soon).toContain('waits to be let in');
-    expect(await text('message-r3')).not.toContain('barista init');
+    await expect.poll(() => text('message-r3'), soon).not.toContain('barista init');
   });
 
   it('keeps every button in its place, and the focus where the keyboard has put it', async () => {
@@ -91,7 +91,7 @@ describe('the page', () => {
     await part('crash-r2').focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => text('role-r2'), soon).toBe('down');
-    expect(await focused()).toBe('crash-r2');
+    await expect.poll(() => focused(), soon).toBe('crash-r2');
     const after = await part('restart-r2').boundingBox();
     expect([after?.x, after?.width]).toEqual([before?.x, before?.width]);
 
@@ -105,19 +105,19 @@ describe('the page', () => {
     const [both, log, database] = ['wipe-both-r3', 'wipe-log-r3', 'wipe-database-r3'];
     expect(gone).toEqual([log, database, both, database, both, database]);
     await page.keyboard.press('Escape');
-    expect(await part('wipe-both-r3').count()).toBe(0);
-    expect(await focused()).toBe('wipe-r3');
+    await expect.poll(() => part('wipe-both-r3').count(), soon).toBe(0);
+    await expect.poll(() => focused(), soon).toBe('wipe-r3');
 
     await part('link-r1-r3').focus();
     await page.keyboard.press('Enter');
     await page.keyboard.press('Escape');
-    expect(await part('link-editor').count()).toBe(0);
-    expect(await focused()).toBe('link-r1-r3');
+    await expect.poll(() => part('link-editor').count(), soon).toBe(0);
+    await expect.poll(() => focused(), soon).toBe('link-r1-r3');
   });
 
   it('cuts the way back, too, where "both directions" is ticked after the cut, and heals links only', async () => {
     await open();
-    expect(await text('heal')).toBe('Heal links');
+    await expect.poll(() => text('heal'), soon).toBe('Heal links');
     await part('link-r2-r3').click();
     await part('link-cut').click();
     await expect.poll(() => part('link-r2-r3').getAttribute('data-fault'), soon).toBe('cut');
@@ -232,7 +232,7 @@ describe('the page', () => {
       await page.keyboard.press('ArrowLeft');
     expect(await told()).toContain('r3 is down');
     expect(await cursors()).toEqual([true, true]);
-    expect(await part('past').count()).toBe(0);
+    await expect.poll(() => part('past').count(), soon).toBe(0);
     await page.keyboard.press('Enter');
     await part('past').waitFor();
     await page.keyboard.press('Escape');
@@ -278,7 +278,7 @@ describe('the page', () => {
     await part('wipe-r1').press('ArrowDown');
     await part('sql-input').press('Control+Enter');
     expect(asked).toHaveLength(1);
-    expect(await part('wipe-both-r1').count()).toBe(0);
-    expect(await part('sql-result').getAttribute('data-state')).toBe('idle');
+    await expect.poll(() => part('wipe-both-r1').count(), soon).toBe(0);
+    await expect.poll(() => part('sql-result').getAttribute('data-state'), soon).toBe('idle');
   });
 });

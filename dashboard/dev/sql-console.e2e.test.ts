@@ -78,7 +78,7 @@ describe('the SQL console', () => {
     await page.keyboard.type(' WHERE dri');
     await expect.poll(async () => (await completions())[0], soon).toContain('drink');
     await take();
-    expect(await part('sql-input').innerText()).toBe('SELECT * FROM orders WHERE drink');
+    await expect.poll(() => part('sql-input').innerText(), soon).toBe('SELECT * FROM orders WHERE drink');
     await type('tru');
     await expect.poll(completions, soon).toContain('TRUNCATE');
     expect(askedOfCatalogue).toBe(1);
@@ -105,7 +105,7 @@ describe('the SQL console', () => {
     await page.keyboard.press('Control+Enter');
     const wrong = page.locator('.cm-sql-wrong');
     await expect.poll(() => wrong.allInnerTexts(), soon).toEqual(['nowhere']);
-    expect(await part('sql-error-in-place').innerText()).toContain('42P01');
+    await expect.poll(() => part('sql-error-in-place').innerText(), soon).toContain('42P01');
     const told = await part('sql-error').innerText();
     for (const each of ['42P01', 'DETAIL: It never did.', 'HINT: Look elsewhere.', 'LINE 2'])
       expect(told).toContain(each);
@@ -136,13 +136,13 @@ describe('the SQL console', () => {
     const drawn = page.locator('[data-testid=sql-rows] [role=row]');
     await expect.poll(() => drawn.count(), soon).toBeGreaterThan(4);
     expect(await drawn.count()).toBeLessThan(60);
-    expect(await part('sql-rows').getAttribute('aria-rowcount')).toBe('2001');
+    await expect.poll(() => part('sql-rows').getAttribute('aria-rowcount'), soon).toBe('2001');
     await part('sql-rows').getByText('drink 1', { exact: true }).click();
     await page.keyboard.press('Control+End');
     await expect.poll(async () => (await drawn.allInnerTexts()).at(-1), soon).toContain('drink 2000');
     await part('sql-statement-1').click();
     await expect.poll(async () => (await drawn.allInnerTexts()).at(-1), soon).toContain('first');
-    expect(await part('sql-command').innerText()).toBe('SELECT 1');
+    await expect.poll(() => part('sql-command').innerText(), soon).toBe('SELECT 1');
   });
 
   it.each([1440, 390])(
@@ -188,12 +188,12 @@ describe('the SQL console', () => {
     await expect
       .poll(() => part('sql-binary').innerText(), soon)
       .toMatch(/^2 KB were copied in the binary format, which is not shown/);
-    expect(await part('sql-rows').count()).toBe(0);
+    await expect.poll(() => part('sql-rows').count(), soon).toBe(0);
     await part('sql-statement-1').click();
     await part('sql-rows').scrollIntoViewIfNeeded();
     await part('sql-rows').getByText('1\tmocha', { exact: true }).waitFor();
-    expect(await part('sql-result').innerText()).toContain('first 1 rows');
-    expect(await part('sql-binary').count()).toBe(0);
+    await expect.poll(() => part('sql-result').innerText(), soon).toContain('first 1 rows');
+    await expect.poll(() => part('sql-binary').count(), soon).toBe(0);
   });
 
   it('is entered, run and left by the keyboard, and keeps what was run', async () => {
@@ -204,7 +204,7 @@ describe('the SQL console', () => {
     await page.keyboard.press('Control+Enter');
     await expect.poll(() => ran, soon).toEqual(['SELECT 7']);
     await page.keyboard.press('Tab');
-    expect(await part('sql-input').innerText()).toContain('  ');
+    await expect.poll(() => part('sql-input').innerText(), soon).toContain('  ');
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     const inEditor = () => page.evaluate(() => document.activeElement?.closest('.cm-editor') !== null);

@@ -34,6 +34,7 @@ export const functionsMark = ownSql(`SELECT pg_catalog.concat_ws(' ',
   ${markOf('x.oid', 'x', ofTable('pg_rewrite', 'ev_class'))},
   ${markOf('x.oid', 'x', ofTable('pg_attrdef', 'adrelid'))},
   ${markOf('x.oid', 'x', ofTable('pg_policy', 'polrelid'))},
+  ${markOf('y.oid', 'y', `pg_catalog.pg_type y WHERE y.typdefaultbin IS NOT NULL AND y.oid >= 16384 AND ${isLasting('y.typnamespace')}`)},
   ${markOf('x.oid', 'x', `pg_catalog.pg_constraint x WHERE x.oid >= 16384 AND x.conbin IS NOT NULL AND ${isLasting('x.connamespace')}`)}) AS mark`);
 
 /** How many they are, and how long their sources. */
@@ -51,6 +52,7 @@ export const unnamedTells = ownSql(`WITH ${tells} SELECT EXISTS (SELECT FROM tel
     UNION ALL SELECT x.adbin::pg_catalog.text FROM ${ofTable('pg_attrdef', 'adrelid')}
     UNION ALL SELECT pg_catalog.concat(x.polqual::pg_catalog.text, x.polwithcheck::pg_catalog.text) FROM ${ofTable('pg_policy', 'polrelid')}
     UNION ALL SELECT g.tgqual::pg_catalog.text FROM pg_catalog.pg_trigger g WHERE g.oid >= 16384
+    UNION ALL SELECT y.typdefaultbin::pg_catalog.text FROM pg_catalog.pg_type y WHERE y.oid >= 16384
     UNION ALL SELECT x.conbin::pg_catalog.text FROM pg_catalog.pg_constraint x WHERE x.oid >= 16384) t
   WHERE pg_catalog.strpos(t.tree, b.mark) > 0)
   OR EXISTS (SELECT FROM tells b JOIN pg_catalog.pg_depend d ON d.refclassid = 1255::pg_catalog.oid AND d.refobjid = b.oid AND d.classid <> 1255::pg_catalog.oid)

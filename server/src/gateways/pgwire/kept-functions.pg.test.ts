@@ -122,6 +122,11 @@ describe('what a function has done to the session is told as lost', () => {
       'CREATE VIEW v AS SELECT pg_try_advisory_lock(4)',
       'SELECT * FROM v',
     ],
+    [
+      'a lock of the default of a type',
+      'CREATE DOMAIN locked AS boolean DEFAULT pg_try_advisory_lock(4); CREATE TABLE d (a int, b locked)',
+      'INSERT INTO d VALUES (1)',
+    ],
     ['a lock of a default', 'CREATE TABLE d (a int, b boolean DEFAULT flock(4))', 'INSERT INTO d VALUES (1)'],
     [
       'a lock of an operator',
@@ -259,10 +264,18 @@ it('is not asked for behind what calls no such function', async () => {
   expect(await values('SELECT 1')).toEqual([1]);
 });
 
-it('is not called lost if others change no function', async () => {
+it.each([
+  ['a table', 'CREATE TABLE other (a int)', 'DROP TABLE other'],
+  ['a table with a default', 'CREATE TABLE other (a serial PRIMARY KEY)', 'DROP TABLE other'],
+  [
+    'a function that tells nothing',
+    "CREATE FUNCTION other() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    'DROP FUNCTION other',
+  ],
+])('is not called lost if others make %s', async (_, made, dropped) => {
   await client.query('SELECT plain()');
-  await pg.superuser.query('CREATE TABLE other (a int)');
+  await pg.superuser.query(made);
   await cut();
   expect(await values('SELECT 1')).toEqual([1]);
-  await pg.superuser.query('DROP TABLE other');
+  await pg.superuser.query(dropped);
 });

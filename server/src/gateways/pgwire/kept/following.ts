@@ -497,6 +497,17 @@ export class Following implements UpstreamListener {
     return login.identity !== null && login.identity === this.owner;
   }
 
+  /** Functions have changed since it was judged what the session has called. */
+  findsOthers({ functions }: LoggedIn): boolean {
+    const { needs } = this.state.judged;
+    return typeof needs === 'object' && needs.mark !== functions;
+  }
+
+  /** It was looked at functions since. */
+  judgeAnew(): void {
+    this.state.judged.judgeAnew();
+  }
+
   /** What another session is to log in with in the place of this one, whose defaults are not those of the client's login; null: they are. */
   corrections({ login }: LoggedIn): readonly Setting[] | null {
     const differing = differingDefaults(this.login?.defaults ?? null, login.defaults);
@@ -512,9 +523,7 @@ export class Following implements UpstreamListener {
   ): { readonly client: readonly Buffer[]; readonly upstream: readonly Buffer[] } {
     const { tracker, state } = this;
     const lostBefore = new Set(this.lost);
-    const { needs } = state.judged;
-    const fits = typeof needs === 'object' ? needs.mark === session.functions : needs === 'any';
-    if (!fits) state.unanswered();
+    if (state.judged.needs === 'none' || this.findsOthers(session)) state.unanswered();
     const { lost } = this;
     state.moved(tracker.outstanding && how.resends !== 'no');
     const isTold = how.tellsLoss && how.block !== 'untold';

@@ -84,6 +84,26 @@ it('does not look when nobody is there, and the next session has what was known'
   expect(looks.watch('app').known?.mark).toBe('one');
 });
 
+it('looks at once where a session has changed functions, in a look that begins behind that', async () => {
+  const { looks, asked } = setUp([found('one'), found('two')]);
+  const watch = looks.watch('app');
+  // The first look is under way.
+  watch.hurry();
+  watch.hurry();
+  await expect.poll(() => watch.known?.mark).toBe('two');
+  expect([asked.length, watch.begun]).toEqual([2, 2]);
+});
+
+it('renews what is known for all who want it, and tries again until it can be had', async () => {
+  const { looks, asked } = setUp([found('one'), null, 'same']);
+  const [first, second] = [looks.watch('app'), looks.watch('app')];
+  await settled();
+  await Promise.all([first.renew(60_000), second.renew(60_000)]);
+  expect([asked.length, first.known?.look]).toEqual([3, 3]);
+  await first.renew(0);
+  expect(asked).toHaveLength(3);
+});
+
 it('looks no more often for many log-ins', async () => {
   const { looks, asked, pass } = setUp([found('one'), 'same']);
   looks.watch('app');

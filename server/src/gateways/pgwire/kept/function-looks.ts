@@ -1,9 +1,10 @@
 /**
- * Which functions of each database tell of state, as this replica's PostgreSQL knows it: looked at anew every few seconds while a kept session of that database is in use.
+ * Which functions of each database tell of state, as this replica's PostgreSQL knows it: looked at anew every few seconds while a kept session of that database is in use, and sooner where one of them has changed functions.
  *
  * Responsible for: one look for all sessions of a database, and that no client waits for it. Invariant: a look has begun behind everything that was answered before its number was given.
  */
 import type { ClientFunctions, FunctionsLook } from '../../../ports/client-functions.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import { findTelling, type TellingFunctions } from './telling-functions.ts';
 
 export interface KnownFunctions {
@@ -21,6 +22,10 @@ export interface FunctionsWatch {
   readonly begun: number;
   /** The session is in use. */
   use(): void;
+  /** The session has changed functions: a look is wanted that begins behind this call. */
+  hurry(): void;
+  /** Resolves when such a look has ended, or `waitMs` are over. */
+  renew(waitMs: number): Promise<void>;
   /** The session is over. */
   stop(): void;
 }
@@ -33,9 +38,15 @@ export const nothingWatched: FunctionsWatch = {
   known: null,
   begun: 0,
   use: () => undefined,
+  hurry: () => undefined,
+  renew: () => Promise.resolve(),
   stop: () => undefined,
 };
 
+/** One that could not be had is tried again so much later. */
+const againMs = 100;
+/** Those that are wanted at once take no more than this part of the time. */
+const shareOfTime = 0.1;
 /** With more, those that no session is in are forgotten. */
 const databasesMax = 100;
 
@@ -43,7 +54,10 @@ interface Watched {
   known: KnownFunctions | null;
   begun: number;
   isUsed: boolean;
-  isLooking: boolean;
+  /** The one that is under way. */
+  looking: Promise<void> | null;
+  /** Not to be looked at again before then. */
+  restsUntilMs: number;
   sessions: number;
 }
 
@@ -60,7 +74,14 @@ export class FunctionLooks {
   }
 
   watch(database: string): FunctionsWatch {
-    const fresh: Watched = { known: null, begun: 0, isUsed: true, isLooking: false, sessions: 0 };
+    const fresh: Watched = {
+      known: null,
+      begun: 0,
+      isUsed: true,
+      looking: null,
+      restsUntilMs: 0,
+      sessions: 0,
+    };
     const watched = this.databases.get(database) ?? fresh;
     this.forgetSome();
     this.databases.set(database, watched);
@@ -71,6 +92,8 @@ export class FunctionLooks {
     // What is known is looked at again with all others: many may log in.
     if (watched.known === null) void this.lookAt(database, watched);
     let isOver = false;
+    let hurries = false;
+    const renew = (waitMs: number): Promise<void> => this.renew(database, watched, waitMs);
     return {
       get known() {
         return watched.known;
@@ -80,6 +103,16 @@ export class FunctionLooks {
       },
       use: () => {
         watched.isUsed = true;
+      },
+      renew,
+      hurry: () => {
+        if (hurries) return;
+        hurries = true;
+        // Whatever is answered from here on wants another one.
+        const begun = (): void => void (hurries = false);
+        void pause(Math.max(0, watched.restsUntilMs - performance.now()))
+          .then(begun)
+          .then(() => renew(this.everyMs));
       },
       stop: () => {
         if (isOver) return;
@@ -109,9 +142,24 @@ export class FunctionLooks {
       if (watched.isUsed && watched.sessions > 0) void this.lookAt(database, watched);
   }
 
+  private async renew(database: string, watched: Watched, waitMs: number): Promise<void> {
+    const due = watched.begun + 1;
+    const untilMs = performance.now() + waitMs;
+    while ((watched.known?.look ?? 0) < due && performance.now() < untilMs) {
+      const hasFailed = watched.begun >= due && watched.looking === null;
+      if (hasFailed) await pause(againMs);
+      if ((watched.known?.look ?? 0) < due) await this.lookAt(database, watched);
+    }
+  }
+
+  /** Or waits for the look that is under way. */
   private async lookAt(database: string, watched: Watched): Promise<void> {
-    if (watched.isLooking) return;
-    watched.isLooking = true;
+    watched.looking ??= this.begin(database, watched);
+    await watched.looking;
+  }
+
+  private async begin(database: string, watched: Watched): Promise<void> {
+    const beganMs = performance.now();
     watched.isUsed = false;
     watched.begun += 1;
     const look = watched.begun;
@@ -125,7 +173,9 @@ export class FunctionLooks {
       // Whatever is in those sources: every text tells.
       watched.known = null;
     }
-    watched.isLooking = false;
+    const endedMs = performance.now();
+    watched.restsUntilMs = endedMs + (endedMs - beganMs) / shareOfTime;
+    watched.looking = null;
   }
 }
 

@@ -12,9 +12,16 @@ class World implements FunctionsWatch {
   known: KnownFunctions | null = null;
   begun = 0;
   uses = 0;
+  hurries = 0;
   readonly judged = new JudgedTexts(this);
   use(): void {
     this.uses += 1;
+  }
+  hurry(): void {
+    this.hurries += 1;
+  }
+  renew(): Promise<void> {
+    return Promise.resolve();
   }
   stop(): void {}
   /** A look that begins and ends here. */
@@ -100,6 +107,43 @@ it('so it is if the session goes on under others, and whatever the next leader h
   world.look('two', telling(['f']));
   world.send('SELECT 1');
   expect([world.judged.needs, world.judged.isDoubtful]).toEqual(['none', true]);
+});
+
+it('others that tell no more are as good, at a later look and at the next leader', () => {
+  const world = new World();
+  world.look('one', telling(['f', 'g']));
+  world.run('SELECT 1');
+  world.look('two', telling(['f']));
+  world.judged.settle();
+  expect([world.judged.needs, world.judged.isDoubtful]).toEqual(['any', false]);
+  world.run('SELECT 1');
+  world.judged.judgeAnew();
+  expect(world.judged.needs).toEqual({ mark: 'two' });
+  world.look('three', telling(['f']));
+  world.judged.judgeAnew();
+  expect(world.judged.needs).toEqual({ mark: 'three' });
+  for (const more of [telling(['f', 'h']), telling(['f'], ['app.x']), telling(['hides'])]) {
+    world.look('four', more);
+    world.judged.judgeAnew();
+    expect(world.judged.needs).toEqual({ mark: 'three' });
+  }
+});
+
+it('a table, a view or a trigger changes functions only if it names one that tells', () => {
+  const world = new World();
+  world.look('one', telling(['locks']));
+  for (const text of ['CREATE TABLE t (a serial)', 'CREATE VIEW v AS SELECT plain()', 'DROP TABLE t'])
+    expect([text, world.run(text), world.run('SELECT 1'), world.hurries]).toEqual([text, false, false, 0]);
+  for (const text of [
+    'CREATE TABLE t (a boolean DEFAULT locks(1))',
+    'CREATE OR REPLACE VIEW v AS SELECT pg_advisory_lock(1)',
+    'ALTER TABLE t ALTER a SET DEFAULT "locks"(1)',
+  ]) {
+    const { hurries } = world;
+    world.run(text);
+    expect([text, world.run('SELECT 1'), world.hurries]).toEqual([text, true, hurries + 1]);
+    world.look('two');
+  }
 });
 
 it('what PostgreSQL was asked about depends on others but for names of settings', () => {

@@ -1,15 +1,19 @@
 /**
  * By which functions a session's texts were judged, and whether those were the ones that it has called.
  *
- * A function may be made, or replaced, in the seconds between two looks. So what a text has called is settled only by a look that began behind its answer and has found the same, or, but for names of settings, by PostgreSQL, which says what
- * the session has. What no look has settled when the leader goes depends on whether the next leader has the same functions.
+ * A function may be made, or replaced, in the seconds between two looks. So what a text has called is settled only by a look that began behind its answer and has found none that tell more, or, but for names of settings, by PostgreSQL, which says
+ * what the session has. What no look has settled when the leader goes depends on whether the next leader has the same functions, or others that tell no more.
  */
 import type { FunctionsWatch } from './function-looks.ts';
+import { tellsOfState } from './telling-text.ts';
 import { type Naming, nothingFound, type TellingFunctions } from './telling-functions.ts';
 
-/** What changes functions, or what uses them. One that is not seen so is taken for the work of others. */
+/** What changes functions. One that is not seen so is taken for the work of others. */
 const defining =
-  /\b(?:create|alter|drop)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:(?:constraint|recursive|materialized|foreign|event)\s{1,9})?(?:function|procedure|routine|aggregate|trigger|view|rule|policy|table|domain|operator|cast|extension|schema)\b/i;
+  /\b(?:create|alter|drop)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:function|procedure|routine|extension)\b/i;
+/** What may use functions that tell, if it names one: they run without being named from then on. */
+const using =
+  /\b(?:create|alter)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:(?:constraint|recursive|materialized|foreign|event|unlogged)\s{1,9})?(?:aggregate|trigger|view|rule|policy|table|domain|operator|cast|schema)\b/i;
 
 /** More than that is not kept of texts. */
 const earlyCharsMax = 16_384;
@@ -47,8 +51,9 @@ export class JudgedTexts {
 
   namedIn(text: string): Naming {
     const { known } = this.watch;
-    if (defining.test(text)) this.defined = 'sent';
     const naming = (known?.telling ?? nothingFound).namedIn(text);
+    const isUse = using.test(text) && (known === null || naming.tells || tellsOfState(text));
+    if (isUse || defining.test(text)) this.defined = 'sent';
     if (known === null) this.keep(text);
     return this.isCurrent ? naming : { ...naming, tells: true };
   }
@@ -78,8 +83,10 @@ export class JudgedTexts {
     this.answeredAt = this.watch.begun;
     this.isToldUnasked ||= !this.isAsked;
     this.isTold = true;
-    if (this.defined === 'sent') this.defined = this.answeredAt;
     this.watch.use();
+    if (this.defined !== 'sent') return;
+    this.defined = this.answeredAt;
+    this.watch.hurry();
   }
 
   /** PostgreSQL is asked, behind all that was sent. */
@@ -103,10 +110,22 @@ export class JudgedTexts {
     if (by === null || telling === null || telling === by) return;
     if (by === nothingFound && this.earlyChars <= earlyCharsMax) this.judgeEarly(telling);
     else {
-      this.isDoubtful ||= !this.isAsked || telling.setsMoreThan(by);
+      this.isDoubtful ||= (!this.isAsked && telling.tellsMoreThan(by)) || telling.setsMoreThan(by);
       this.hides ||= telling.hidesMoreThan(by);
     }
     this.early = [];
+  }
+
+  /** The next leader has others than `needs`, and a look has begun since: those that it has found are as good if they tell no more. */
+  judgeAnew(): void {
+    const { by } = this;
+    const { known } = this.watch;
+    if (by === null || known === null) return;
+    const { telling } = known;
+    const tellsMore = this.isToldUnasked && telling.tellsMoreThan(by);
+    if (tellsMore || telling.setsMoreThan(by) || telling.hidesMoreThan(by)) return;
+    this.by = telling;
+    this.mark = known.mark;
   }
 
   private judgeEarly(telling: TellingFunctions): void {

@@ -275,7 +275,18 @@ export class KeptClient {
     else this.finish(reason, outcome);
   }
 
-  private find(how: Continuation): Promise<Found> {
+  private async find(how: Continuation): Promise<Found> {
+    const { following } = this;
+    const found = await this.findOnce(how);
+    if (found.kind === 'failed' || !following.findsOthers(found.session)) return found;
+    // Most changes of functions are nothing to a session: that takes another look.
+    found.upstream.destroy();
+    await this.functions.renew(this.options.limits.keepWaitMs);
+    following.judgeAnew();
+    return this.findOnce(how);
+  }
+
+  private findOnce(how: Continuation): Promise<Found> {
     const { service, startup, limits, open, turns } = this.options;
     const { following, over } = this;
     return findUpstream({

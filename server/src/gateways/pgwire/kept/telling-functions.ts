@@ -71,6 +71,14 @@ export class TellingFunctions {
     return this.hidden;
   }
 
+  /** What `others` tells, it tells, and more. */
+  tellsMoreThan(others: TellingFunctions): boolean {
+    if (others.all) return false;
+    if (this.all) return true;
+    for (const name of this.names.keys()) if (!others.names.has(name)) return true;
+    return false;
+  }
+
   /** It hides settings behind names that `others` does not. */
   hidesMoreThan(others: TellingFunctions): boolean {
     if (this.hidesUnnamed && !others.hidesUnnamed) return true;

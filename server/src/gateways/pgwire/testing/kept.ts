@@ -54,6 +54,8 @@ export const noFunctionsWatched: FunctionsWatch = {
   },
   begun: 1,
   use: () => undefined,
+  hurry: () => undefined,
+  renew: () => Promise.resolve(),
   stop: () => undefined,
 };
 
