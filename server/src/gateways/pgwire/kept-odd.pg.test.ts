@@ -368,6 +368,45 @@ describe('a session that is not changed by a Query alone', () => {
     wire.close();
   });
 
+  it.each(['by a message', "by SQL's PREPARE"])(
+    'says that it has lost a statement whose backslashes meant something else when it was prepared: %s',
+    async (how) => {
+      const client = await clientOf('open');
+      const text = String.raw`SELECT 'a\\b'`;
+      const prepares = how === 'by a message' ? { name: 's', text } : `PREPARE s AS ${text}`;
+      const executes = how === 'by a message' ? prepares : 'EXECUTE s';
+      await client.query('SET standard_conforming_strings = off');
+      await client.query(prepares);
+      await client.query('SET standard_conforming_strings = on');
+      expect((await client.query<Record<string, unknown>>(executes)).rows[0]?.['?column?']).toBe('a\\b');
+      await cut();
+      expect(await codeOf(client.query('SELECT 1'))).toBe('55000');
+      expect(await codeOf(client.query(executes))).toBe('26000');
+      await client.query('SELECT 1');
+      await cut();
+      expect(await values(client, 'SELECT 1')).toEqual([1]);
+    },
+  );
+
+  it('has a table that it made in its first schema, or says so', async () => {
+    const client = await clientOf('boss');
+    for (const path of ['SET search_path = pg_temp', "ALTER ROLE boss SET search_path = 'pg_temp'"]) {
+      await client.query(path);
+      const another = await clientOf('boss');
+      const own = path.startsWith('SET') ? client : another;
+      for (const made of [
+        'CREATE TABLE made (a int)',
+        "CREATE TYPE mood AS ENUM ('x')",
+        'SELECT 1 INTO made',
+      ]) {
+        await own.query(made);
+        await cut();
+        expect([made, await codeOf(own.query('SELECT 1'))]).toEqual([made, '55000']);
+      }
+    }
+    await client.query('ALTER ROLE boss RESET search_path');
+  });
+
   it('has its settings, whatever else its parameters were called', async () => {
     const client = await clientOf('open');
     const set = { name: 'set', text: "SELECT set_config('app.token', $1, false)" };

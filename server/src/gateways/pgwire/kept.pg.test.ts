@@ -223,6 +223,8 @@ describe('a session that is made anew', () => {
     ['CREATE TEMP TABLE mine (a int)', 'temporary tables'],
     ['SELECT pg_advisory_lock(7)', 'advisory locks'],
     ['DECLARE c CURSOR WITH HOLD FOR SELECT 1', 'cursors WITH HOLD'],
+    ["CREATE TYPE pg_temp.mood AS ENUM ('x')", 'temporary functions or types'],
+    ["CREATE FUNCTION pg_temp.f() RETURNS int LANGUAGE sql AS 'SELECT 1'", 'temporary functions or types'],
   ])('says once what it has lost: %s', async (sql, what) => {
     await client.query(sql);
     await cut();

@@ -21,7 +21,7 @@ const left: LeftSession = {
   statements: [],
   settingNames: [],
   spokeOfElsewhere: false,
-  login: { identity: '10:5', defaults: null },
+  login: { identity: '10:5', defaults: '' },
   upstream: duplexPair()[0],
 };
 

@@ -36,6 +36,7 @@ import {
   askLogin,
   askLoginLate,
   differingDefaults,
+  mayGive,
   LoginAnswer,
   type LoginFacts,
   type Setting,
@@ -65,6 +66,7 @@ export interface FollowingOptions {
   readonly send: (bytes: Buffer) => void;
 }
 
+const escapesSetting = 'standard_conforming_strings';
 /** PostgreSQL's SQLSTATE. */
 const readOnlyTransaction = '25006';
 
@@ -141,7 +143,7 @@ export class Following implements UpstreamListener {
   /** A session of this replica's own, which it has left. */
   adopt({ key, parameters, snapshot, statements, settingNames, login, spokeOfElsewhere }: LeftSession): void {
     if (spokeOfElsewhere) this.state.actsElsewhere();
-    this.login = login;
+    this.loggedInAs(login);
     this.tracker.told(1, 'I');
     this.key = key;
     this.isLoggedIn = true;
@@ -149,8 +151,14 @@ export class Following implements UpstreamListener {
     this.state.mayHaveChanged = false;
     this.state.found(snapshot);
     for (const [name, frame] of statements) this.state.statements.have(name, frame);
+    if (snapshot.settings.some(([name]) => name === escapesSetting)) this.state.escapesChanged();
     this.tracker.hasPrepared(statements.map(([, frame]) => frame));
     for (const name of settingNames) this.state.settingNames.add(name);
+  }
+
+  private loggedInAs(login: LoginFacts): void {
+    this.login = login;
+    if (mayGive(login.defaults, 'search_path', 'pg_temp')) this.state.mayMakeTemporary = true;
   }
 
   /** The session may call these. */
@@ -265,8 +273,10 @@ export class Following implements UpstreamListener {
     }
     const { tracker } = this;
     tracker.rules = rulesAfter(tracker.rules, name, value);
+    const isOther = this.parametersTold.get(name) !== value;
     this.parametersTold.set(name, value);
     if (this.isLoggedIn) this.state.mayHaveChanged = true;
+    if (this.isLoggedIn && isOther && name === escapesSetting) this.state.escapesChanged();
     return true;
   }
 
@@ -375,7 +385,7 @@ export class Following implements UpstreamListener {
       questions.push(this.isLoggedIn ? askLoginLate : askLogin);
       answers.push(
         new LoginAnswer((login) => {
-          this.login = login;
+          this.loggedInAs(login);
           return this.isLoggedIn ? null : this.tellHeld();
         }),
       );

@@ -107,6 +107,11 @@ function parse(defaults: string): ReadonlyMap<string, Default> {
   );
 }
 
+/** The setting's default, if it is not PostgreSQL's own, has that word. Where the defaults are not known it may. */
+export function mayGive(defaults: LoginDefaults, name: string, word: string): boolean {
+  return defaults === null || parse(defaults).get(name)?.value.includes(word) === true;
+}
+
 /** What a session is to log in with, so that it has the defaults of `login`, where one that has logged in without has those of `now`. */
 export function differingDefaults(login: LoginDefaults, now: LoginDefaults): readonly Setting[] {
   if (login === null || now === null || login === now) return [];

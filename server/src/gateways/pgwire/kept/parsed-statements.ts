@@ -3,6 +3,7 @@
  *
  * Responsible for: their names and the bytes that make them again. Bounded: beyond it (`isOverfull`) the session cannot be moved.
  */
+import { headerBytes } from '../../../pgwire/frame-splitter.ts';
 import type { KeptBudget } from './kept-budget.ts';
 
 /** A Parse, or a Close of a statement or portal (`name` null), that is not answered. */
@@ -15,6 +16,7 @@ interface Pending {
   readonly position: number;
 }
 
+const backslash = 0x5c;
 const pendingMax = 10_000;
 export const statementsMax = 2_000;
 
@@ -26,15 +28,33 @@ export class ParsedStatements {
   private bytes = 0;
   private pendingBytes = 0;
   private pending: Pending[] = [];
+  /** Those that another session would read otherwise. */
+  private readonly spoilt = new Set<string>();
 
   constructor(bytesMax: number, budget: KeptBudget) {
     this.bytesMax = bytesMax;
     this.budget = budget;
   }
 
-  /** By name; that without a name is the last one. */
+  /** By name; that without a name is the last one. Not those that are spoilt. */
   get all(): readonly (readonly [string, Buffer])[] {
-    return [...this.frames].toSorted(([one], [other]) => Number(one === '') - Number(other === ''));
+    const whole = [...this.frames].filter(([name]) => !this.spoilt.has(name));
+    return whole.toSorted(([one], [other]) => Number(one === '') - Number(other === ''));
+  }
+
+  /** A backslash means something else from now on: what was parsed before keeps its meaning, which its bytes have lost. */
+  spoilEscapes(): void {
+    for (const [name, frame] of this.frames)
+      if (frame.includes(backslash, headerBytes)) this.spoilt.add(name);
+  }
+
+  get isSpoilt(): boolean {
+    return this.spoilt.size > 0;
+  }
+
+  /** Another session lacks these. */
+  forgetSpoilt(): void {
+    for (const name of this.spoilt) this.forget(name);
   }
 
   has(name: string): boolean {
@@ -101,6 +121,7 @@ export class ParsedStatements {
   }
 
   forget(name: string): void {
+    this.spoilt.delete(name);
     const frame = this.frames.get(name);
     if (frame === undefined) return;
     this.frames.delete(name);

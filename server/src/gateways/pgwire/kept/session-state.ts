@@ -30,6 +30,9 @@ import {
 /** What acts inside COMMIT: a cursor WITH HOLD, whose query it runs, and what is to be told to others. */
 const commitActs = /\bhold\b|notify/i;
 
+/** What makes a table, a type or a function in the first schema of `search_path`. */
+const making = /\b(?:create|into)\b/i;
+
 /** So much of a part is looked at together with the next one: longer than what a look searches for. */
 const tailChars = 512;
 
@@ -51,6 +54,8 @@ export class SessionState {
   /** It has spoken of what acts inside COMMIT, or elsewhere: a transaction that has no id may change something. */
   commitMayAct = false;
   spokeOfElsewhere = false;
+  /** It may make things in `pg_temp` without naming that. */
+  mayMakeTemporary = false;
   /** Custom settings that it may have. */
   readonly settingNames = new Set<string>();
 
@@ -73,6 +78,8 @@ export class SessionState {
   private executesHidden = false;
   /** The functions by which statements of SQL's PREPARE were judged. */
   private preparedBy: TellingFunctions | null = null;
+  /** `standard_conforming_strings` was another one before. */
+  private hadOtherEscapes = false;
   /** The end of what has come of a message, of which more is to come. */
   private tail = '';
 
@@ -92,7 +99,8 @@ export class SessionState {
   get lost(): readonly string[] {
     const { lost } = this.snapshot;
     const hidden = this.hasHidden ? ['settings with names of its own'] : [];
-    return [...lost, ...hidden, ...(this.isKnown ? [] : ['what it has set last'])];
+    const spoilt = this.statements.isSpoilt ? ['prepared statements with a backslash'] : [];
+    return [...lost, ...hidden, ...spoilt, ...(this.isKnown ? [] : ['what it has set last'])];
   }
 
   onMention(mention: Mention | null): void {
@@ -103,6 +111,12 @@ export class SessionState {
   actsElsewhere(): void {
     this.spokeOfElsewhere = true;
     this.commitMayAct = true;
+  }
+
+  /** `standard_conforming_strings` is another one from now on. */
+  escapesChanged(): void {
+    this.hadOtherEscapes = true;
+    this.statements.spoilEscapes();
   }
 
   /** A part of a message of the client. `position`: how many ReadyForQuery messages come before its own. */
@@ -164,7 +178,10 @@ export class SessionState {
     this.isKnown = snapshot !== null;
     if (snapshot === null) return;
     if (snapshot.encoding !== this.snapshot.encoding) this.translate(snapshot);
-    this.snapshot = snapshot;
+    this.snapshot = this.hadOtherEscapes ? withoutEscapes(snapshot) : snapshot;
+    this.mayMakeTemporary ||= snapshot.settings.some(
+      ([name, value]) => name === 'search_path' && value.includes('pg_temp'),
+    );
     this.forgetUnset(snapshot);
     for (const [name, { text }] of snapshot.parsed) if (!this.statements.has(name)) this.lookBack(name, text);
     for (const name of this.tellingStatements ?? [])
@@ -181,6 +198,7 @@ export class SessionState {
   moved(executesAgain: boolean): void {
     this.judged.moved(executesAgain);
     this.snapshot = { ...this.snapshot, lost: [] };
+    this.statements.forgetSpoilt();
     this.hasHidden = false;
     this.isKnown = true;
   }
@@ -190,7 +208,7 @@ export class SessionState {
     this.onMention(mentionIn(text));
     this.commitMayAct ||= commitActs.test(text);
     const naming = this.judged.namedIn(text);
-    const tells = tellsOfState(text);
+    const tells = tellsOfState(text) || (this.mayMakeTemporary && making.test(text));
     const executes = /\bexecute\b/i.test(text) && this.executesWhatTells();
     if (!tells && !naming.tells && !executes) return false;
     this.mayHaveChanged = true;
@@ -337,4 +355,11 @@ export class SessionState {
     const name = shortName(frame, from, stringEnd(frame, from, frame.length));
     this.statements.sentClose(isStatement ? name : null, position);
   }
+}
+
+/** By which rules statements of SQL's PREPARE were read is not known. */
+function withoutEscapes(snapshot: StateSnapshot): StateSnapshot {
+  const prepares = snapshot.prepares.filter((text) => !text.includes('\\'));
+  if (prepares.length === snapshot.prepares.length) return snapshot;
+  return { ...snapshot, prepares, lost: [...snapshot.lost, 'statements of PREPARE'] };
 }

@@ -69,6 +69,8 @@ UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement,
 UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
 UNION ALL SELECT 't', 'its temporary tables', NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_class WHERE relnamespace = pg_catalog.pg_my_temp_schema())
+UNION ALL SELECT 't', 'its temporary functions or types', NULL, NULL
+  WHERE EXISTS (SELECT FROM pg_catalog.pg_depend WHERE refclassid = 2615::pg_catalog.oid AND refobjid = pg_catalog.pg_my_temp_schema() AND classid <> 1259::pg_catalog.oid)
 UNION ALL SELECT 't', 'its advisory locks', NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_locks WHERE locktype = 'advisory' AND pid = pg_catalog.pg_backend_pid())
 UNION ALL SELECT 't', 'its cursors WITH HOLD', NULL, NULL WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
