@@ -397,7 +397,7 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/kept/left-session.ts': 'LeavingReader parseFrame',
   // At most 16 KiB of it are kept.
   'gateways/pgwire/kept/kept-budget.ts': 'KeptBudgets',
-  'gateways/pgwire/kept/login-defaults.ts': 'loginFactsIn LoginAnswer',
+  'gateways/pgwire/kept/login-defaults.ts': 'loginFactsIn LoginAnswer mayGive',
   'gateways/pgwire/kept/parsed-statements.ts': 'ParsedStatements',
   // What is kept of requests has a bound, and each plan is looked at by its beginning.
   'gateways/pgwire/kept/read-question.ts': 'readQuestion isSafe',
