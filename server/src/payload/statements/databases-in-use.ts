@@ -5,10 +5,10 @@
  * once. Which sessions are open follows from the log, so all replicas decide alike. DROP DATABASE ... WITH (FORCE) ends the others, and does not wait.
  */
 import { columnsOf } from '../../pgwire/backend-messages.ts';
-import * as send from '../../pgwire/frontend-messages.ts';
 import { back } from '../../pgwire/message-types.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
+import { ownQuestion } from './own-statement.ts';
 
 /** A database that must be empty. Names are in the encoding of the client, as latin1 byte for byte. */
 export interface NeededDatabase {
@@ -171,7 +171,6 @@ function dollarText(token: string): string | undefined {
   return length === 0 ? undefined : token.slice(length, -length);
 }
 
-const own = 'pg_barista_own';
 const isOwner = "pg_catalog.pg_has_role(d.datdba, 'USAGE')";
 const isElsewhere = ownSql('d.datname <> pg_catalog.current_database()');
 /** What PostgreSQL would say before it waits; where it would refuse for a rarer reason (a slot, an encoding, a tablespace), 55006 is told all the same. */
@@ -190,14 +189,7 @@ function question({ what, makes }: NeededDatabase, name: string): Buffer {
   const isFree = ` AND NOT EXISTS (SELECT FROM pg_catalog.pg_database o WHERE o.${among('2')})`;
   const sql = `SELECT d.oid, d.datname FROM pg_catalog.pg_database d WHERE ${goesSoFar[what]} AND d.${among('1')}${makes === null ? '' : isFree}`;
   const parameters = [name, ...(makes === null ? [] : [makes])].map((one) => Buffer.from(one, 'latin1'));
-  return Buffer.concat([
-    send.parse(own, sql),
-    send.bind({ portal: own, statement: own, parameters }),
-    send.execute(own),
-    send.closePortal(own),
-    send.closeStatement(own),
-    send.sync,
-  ]);
+  return ownQuestion(sql, parameters);
 }
 
 const countSql = ownSql(

@@ -32,6 +32,10 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
+function messages(sql: string, statement = ''): Buffer {
+  return Buffer.concat([parse(statement, sql), bind({ portal: '', statement }), execute(''), sync]);
+}
+
 /** What a slot came to at the first replica. */
 function toldOf(slot: number): string | undefined {
   const result = replicas[0]!.results.get(slot);
@@ -66,13 +70,11 @@ describe('a request that waits for another session', () => {
   });
 
   it('may prepare what it executes, by messages and by SQL', async () => {
-    const prepared = (name: string, sql: string): Buffer =>
-      Buffer.concat([parse(name, sql), bind({ portal: '', statement: name }), execute(''), sync]);
     for (const isInBlock of [false, true]) {
       await feed.sql('a', 'BEGIN');
       await feed.sql('a', 'UPDATE t SET b = 1 WHERE a = 1');
       if (isInBlock) await feed.sql('b', 'BEGIN');
-      const request = feed.requestOf('b', prepared(`p${isInBlock}`, 'UPDATE t SET b = 79 WHERE a = 1'));
+      const request = feed.requestOf('b', messages('UPDATE t SET b = 79 WHERE a = 1', `p${isInBlock}`));
       expect(await feed.result(request)).toBeUndefined();
       const waiting = feed.log.length;
       await feed.sql('a', 'ROLLBACK');
@@ -118,6 +120,40 @@ describe('a request that waits for another session', () => {
         expect(await feed.sql('c', 'SELECT b FROM t WHERE a = 1')).toBe(`(${sum}) SELECT 1 I`);
       },
     );
+
+    it.each(['I', 'T'] as const)(
+      'waits all the same by messages, and its session goes on: %s',
+      async (status) => {
+        await feed.sql('a', 'BEGIN');
+        await feed.sql('a', 'UPDATE t SET b = 100 WHERE a = 1');
+        if (status === 'T') await feed.sql('b', 'BEGIN');
+        expect(await feed.send('b', messages('SELECT caught()'))).toBeUndefined();
+        const waiting = feed.log.length;
+        await feed.sql('a', 'COMMIT');
+        expect(toldOf(waiting)).toBe(`(waited) SELECT 1 ${status}`);
+        const next = await feed.send('b', messages('SELECT 1'));
+        expect(words(next!.answer)).toBe(`(1) SELECT 1 ${status}`);
+        if (status === 'T') await feed.sql('b', 'COMMIT');
+      },
+    );
+
+    it.each(['I', 'T'] as const)('is planned anew where the planner has called it: %s', async (status) => {
+      const body = `BEGIN PERFORM FROM t; RETURN 'waited'; EXCEPTION WHEN query_canceled THEN RETURN 'cancelled'; END`;
+      await feed.sql(
+        'c',
+        `CREATE OR REPLACE FUNCTION planned() RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$${body}$$`,
+      );
+      await feed.send('b', Buffer.concat([parse(`planned${status}`, 'SELECT planned()'), sync]));
+      await feed.sql('a', 'BEGIN');
+      await feed.sql('a', 'LOCK TABLE t');
+      if (status === 'T') await feed.sql('b', 'BEGIN');
+      const executes = [bind({ portal: '', statement: `planned${status}` }), execute(''), sync];
+      expect(await feed.send('b', Buffer.concat(executes))).toBeUndefined();
+      const waiting = feed.log.length;
+      await feed.sql('a', 'COMMIT');
+      expect(toldOf(waiting)).toBe(`(waited) SELECT 1 ${status}`);
+      if (status === 'T') await feed.sql('b', 'COMMIT');
+    });
 
     it('and writes of it: that is done once', async () => {
       await feed.sql('c', 'CREATE TABLE heard (what text)');

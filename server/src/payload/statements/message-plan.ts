@@ -17,10 +17,10 @@ import {
   notBehindRollback,
   noDataToCopy,
   planQuery,
-  ownCall,
   refusalOf,
 } from './request-plan.ts';
 import type { NeededDatabase } from './databases-in-use.ts';
+import { ownCall } from './own-statement.ts';
 import { fitsSavepoint, mayWrite, statementsOf } from './text-statements.ts';
 
 /** A statement that is known by its name alone was made by SQL's PREPARE, which takes only such. */

@@ -6,7 +6,6 @@
  */
 import { frameOf } from '../../pgwire/backend-messages.ts';
 import { headerBytes } from '../../pgwire/frame-splitter.ts';
-import * as send from '../../pgwire/frontend-messages.ts';
 import { front, type TransactionStatus } from '../../pgwire/message-types.ts';
 import type { TextRules } from '../../pgwire/text-rules.ts';
 import { fitsBlock, type NeededDatabase } from './databases-in-use.ts';
@@ -307,15 +306,3 @@ export const noDataToCopy = frameOf(
   front.copyFail,
   Buffer.from('the request brings no data to copy\0', 'latin1'),
 );
-
-/** A call that is run by messages, and leaves nothing behind. */
-export function ownCall(sql: string): readonly (readonly [Buffer, Expected['of']])[] {
-  const name = 'pg_barista_own';
-  return [
-    [send.parse(name, sql), 'parse'],
-    [send.bind({ portal: name, statement: name }), 'bind'],
-    [send.execute(name), 'execute'],
-    [send.closePortal(name), 'close'],
-    [send.closeStatement(name), 'close'],
-  ];
-}

@@ -12,7 +12,8 @@ import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import { AnswerReader } from './answer-reader.ts';
 import type { ClientSession } from './client-session.ts';
-import { movesPointer, noDataToCopy, ownCall, type RequestPlan } from './request-plan.ts';
+import { ownCall } from './own-statement.ts';
+import { movesPointer, noDataToCopy, type RequestPlan } from './request-plan.ts';
 
 export interface RunnerOptions {
   readonly database: Pick<StatementDatabase, 'query' | 'lock'>;

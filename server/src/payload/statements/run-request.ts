@@ -16,13 +16,13 @@ import { type ClientSession, rulesBehind } from './client-session.ts';
 import type { OperationResult } from './executor.ts';
 import { inUse } from './databases-in-use.ts';
 import { planRequest } from './message-plan.ts';
+import { forgetOwn, syntaxQuestion } from './own-statement.ts';
 import type { RequestOperation } from './operation.ts';
 import type { Advance, RequestPlan } from './request-plan.ts';
 import type { RequestRunner, RunOptions, RunResult } from './request-runner.ts';
 import type { SessionMemory } from './session-memory.ts';
 import {
   askState,
-  forgetQuestion,
   nameOf,
   noStatements,
   preparedBytesOf,
@@ -188,6 +188,8 @@ export class RunRequest {
     if (ran.holders.size > 0 && plan.isRepeatable) {
       const closings = plan.closings.slice(0, ran.reader.parsed);
       if (closings.length > 0) await runner.ask(session, Buffer.concat([...closings, send.sync]));
+      // What was planned may hold what a function answered that caught the cancel.
+      await runner.own(session, ['DISCARD PLANS']);
       return { code: 'waits', holders: ran.holders };
     }
     if (plan.mode === 'perhapsAlone' && needsToBeAlone.has(ran.reader.sqlState ?? ''))
@@ -335,7 +337,7 @@ export class RunRequest {
     for (const name of others) customNames.delete(name);
     const again =
       others.length === 0 ? answer : await runner.ask(session, askState(customNames), stateBytesMax);
-    if (again !== null && hasFailed(again)) await runner.ask(session, forgetQuestion);
+    if (again !== null && hasFailed(again)) await runner.ask(session, forgetOwn);
     return again;
   }
 
@@ -423,14 +425,4 @@ function tooLong(bytesMax: number): { sqlState: string; message: string; hint: s
     message: `the answer is longer than ${bytesMax} bytes`,
     hint: 'The request was executed. Ask for less, or use a cursor.',
   };
-}
-
-function syntaxQuestion(text: Buffer): Buffer {
-  const parse = send.parse('pg_barista_own', '');
-  const head = parse.subarray(5, 5 + 'pg_barista_own'.length + 1);
-  const body = Buffer.concat([head, text, Buffer.alloc(3)]);
-  const message = Buffer.alloc(5);
-  message[0] = parse[0]!;
-  message.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([message, body, send.closeStatement('pg_barista_own'), send.sync]);
 }

@@ -8,6 +8,7 @@ import { columnsOf, frameOf } from '../../pgwire/backend-messages.ts';
 import * as send from '../../pgwire/frontend-messages.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import { back, front } from '../../pgwire/message-types.ts';
+import { ownName, ownQuestion } from './own-statement.ts';
 
 /** Strings are latin1, byte for byte. */
 export interface SessionState {
@@ -37,8 +38,6 @@ export const stateAtFirst: SessionState = {
   isBound: false,
 };
 
-const own = 'pg_barista_own';
-
 /** Executed in the client's session, which may find operators of its own first. */
 const question = ownSql(`SELECT 's', name, setting, NULL FROM pg_catalog.pg_settings
   WHERE source = 'session' AND name <> ALL ('{transaction_isolation,transaction_read_only,transaction_deferrable}'::pg_catalog.text[])
@@ -48,7 +47,7 @@ UNION ALL SELECT 's', n, pg_catalog.current_setting(n, true), NULL
 UNION ALL SELECT 'r', pg_catalog.current_setting('role'), CASE WHEN pg_catalog.current_setting('role') <> 'none'
     THEN (SELECT oid::pg_catalog.text FROM pg_catalog.pg_roles WHERE rolname = pg_catalog.current_setting('role')) END, NULL
 UNION ALL SELECT CASE WHEN from_sql THEN 'q' ELSE 'p' END, name, statement, parameter_types::pg_catalog.oid[]::pg_catalog.text
-  FROM pg_catalog.pg_prepared_statements WHERE name <> '${own}'
+  FROM pg_catalog.pg_prepared_statements WHERE name <> '${ownName}'
 UNION ALL SELECT 'l', c, NULL, NULL FROM pg_catalog.pg_listening_channels() c
 UNION ALL SELECT 'b', NULL, NULL, NULL
   WHERE EXISTS (SELECT FROM pg_catalog.pg_cursors WHERE is_holdable)
@@ -57,20 +56,8 @@ UNION ALL SELECT 'b', NULL, NULL, NULL
 /** Answered with one ReadyForQuery. `customNames`: in UTF-8, as latin1 byte for byte. */
 export function askState(customNames: Iterable<string>): Buffer {
   const names = [...customNames].map((name) => Buffer.from(name, 'latin1').toString('hex')).join();
-  return Buffer.concat([
-    // It is there yet where it was asked before, and failed.
-    send.closeStatement(own),
-    send.parse(own, question),
-    send.bind({ portal: own, statement: own, parameters: [`{${names}}`] }),
-    send.execute(own),
-    send.closePortal(own),
-    send.closeStatement(own),
-    send.sync,
-  ]);
+  return ownQuestion(question, [Buffer.from(`{${names}}`, 'latin1')]);
 }
-
-/** Behind one that has failed: its statement may be there yet. */
-export const forgetQuestion = Buffer.concat([send.closeStatement(own), send.sync]);
 
 /** `messages`: of an answer without an error. `before`: whom the same name has meant stays. */
 export function readState(messages: readonly Buffer[], before: SessionState): SessionState {
@@ -166,8 +153,12 @@ function query(sql: string): Buffer {
 function setAll(settings: readonly (readonly [string, string])[]): Buffer {
   const sets = settings.flatMap((setting) => {
     const parameters = setting.map((text) => Buffer.from(text, 'latin1'));
-    return [send.bind({ portal: own, statement: own, parameters }), send.execute(own), send.closePortal(own)];
+    return [
+      send.bind({ portal: ownName, statement: ownName, parameters }),
+      send.execute(ownName),
+      send.closePortal(ownName),
+    ];
   });
-  const parse = send.parse(own, 'SELECT pg_catalog.set_config($1, $2, false)');
-  return Buffer.concat([parse, ...sets, send.closeStatement(own), send.sync]);
+  const parse = send.parse(ownName, 'SELECT pg_catalog.set_config($1, $2, false)');
+  return Buffer.concat([parse, ...sets, send.closeStatement(ownName), send.sync]);
 }
