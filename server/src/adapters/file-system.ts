@@ -97,6 +97,12 @@ export async function writeDurably(path: string, text: string, files = plain): P
   await files.syncPath(dirname(path));
 }
 
+/** Space, or a quota, is used up. */
+export function isNoSpace(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
+
 export function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,

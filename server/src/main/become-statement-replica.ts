@@ -18,6 +18,7 @@ import { loadParser } from '../determinism/parser.ts';
 import { createPreparation } from '../determinism/preparation.ts';
 import type { OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
 import { HeldRuns } from '../payload/statements/held-runs.ts';
+import { MachineError, MachineErrors } from '../payload/statements/machine-errors.ts';
 import { encodeOperation, keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';
 import { StatementsPayload } from '../payload/statements/statements-payload.ts';
@@ -163,6 +164,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     },
     logger,
   });
+  const machineErrors = new MachineErrors({
+    others: (slot, digest) => digests.othersOn(slot, digest),
+    logger,
+  });
   const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
   const database: StatementDatabaseHealth = new StatementDatabaseHealth({
     postgres,
@@ -204,6 +209,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         timers,
         answerBytesMax,
         heldRuns,
+        machineErrors,
         isCopy: copy !== null,
         ahead: aheadOf,
         sessionsMax: config.bounds.clientsMax * config.peers.length,
@@ -295,14 +301,18 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       fence.open();
     },
     isSomebodyBeyond: () => adoptions.isSomebodyBeyond,
+    timers,
+    logger,
     onFatal,
   });
   const failed = async (error: Error): Promise<void> => {
     logger.error({ err: error }, 'what executes statements has failed, and begins again');
     database.down(error.message);
+    const ofMachine = error instanceof MachineError ? error : null;
+    if (ofMachine?.isDamage === true) return replacement.begin('presumedDamaged');
     await renewed(async () => {
       await postgres.instance.stop('immediate');
-      await pause(timers, againMs);
+      await pause(timers, ofMachine?.pauseMs ?? againMs);
     });
   };
   const fence = new AnswerFence({
@@ -315,7 +325,6 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     onAgree: () => adoptions.agree(),
     timers,
     logger,
-    onFatal,
   });
   const digests: DigestExchange = new DigestExchange({
     self: config.id,

@@ -34,6 +34,7 @@ export const failureKinds: Readonly<Record<string, FailureKind>> = {
   LaunchError: 'expected',
   LeftOut: 'expected',
   LogStoreError: 'expected',
+  MachineError: 'expected',
   OperationError: 'defect',
   PaxosInvariantViolation: 'defect',
   PrimaryInvariantViolation: 'defect',

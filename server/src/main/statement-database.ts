@@ -9,6 +9,7 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { exists, makeDirectories, writeDurably } from '../adapters/file-system.ts';
+import { reserveNote, writeReserved } from '../adapters/reserved-note.ts';
 import { readFile } from '../adapters/postgres/account-files.ts';
 import { type Claim, readClaim, writeClaim } from '../adapters/postgres/database-claim.ts';
 import { claimDatabase, ownerOf, placesOf } from '../adapters/postgres/database-directory.ts';
@@ -79,6 +80,8 @@ export async function openStatementPostgres(
     kept,
     async start(ended) {
       await makeDirectories(places.dataDir);
+      // Nothing is executed before a restart would hear that it went wrong, on a full disk, too.
+      await reserveNote(places.condemned, JSON.stringify({ reason: 'it was found to be wrong' }));
       // It was removed, or its place was about to be taken.
       const isGone = (await inspectDataDirectory(places.postgres)) === 'missing';
       if (kept.note !== null && (isGone || (await kept.isHalfStarted())))
@@ -127,7 +130,7 @@ export async function openStatementPostgres(
     atRest: () => rm(crashed, { force: true }),
     claim: (claim) => writeClaim(places.data, claim),
     claimed: () => readClaim(places.data),
-    condemn: (reason) => writeDurably(places.condemned, JSON.stringify({ reason })),
+    condemn: (reason) => writeReserved(places.condemned, JSON.stringify({ reason })),
     isCondemned: () =>
       stat(places.condemned).then(
         () => true,

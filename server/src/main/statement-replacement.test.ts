@@ -1,9 +1,13 @@
+import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import type { Slot } from '../multipaxos/types/names.ts';
+import { SimulatedTime } from '../ports/testing/simulated-time.ts';
 import type { Beginning } from './statement-copies.ts';
 import { type ReplacementOptions, StatementReplacement } from './statement-replacement.ts';
 
 function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here') {
+  const disk = { isFull: false };
+  const time = new SimulatedTime();
   const story: string[] = [];
   const note =
     <T>(what: string, result: T) =>
@@ -30,15 +34,20 @@ function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here'
     postgres: {
       instance: { stop: note('stop', done) },
       setAside: note('set aside', done),
-      restore: note('restore', done),
+      restore: () =>
+        disk.isFull
+          ? note('full', Promise.reject(Object.assign(new Error(''), { code: 'ENOSPC' })))()
+          : note('restore', done)(),
       forget: note('forget', done),
     },
     renew: (between) => between(),
     onReplaced: note('on', undefined),
     isSomebodyBeyond: () => isSomebodyBeyond.now,
+    timers: time,
+    logger: pino({ level: 'silent' }),
     onFatal: ({ message }) => void story.push(message),
   };
-  return { story, isSomebodyBeyond, replacement: new StatementReplacement(options) };
+  return { story, isSomebodyBeyond, disk, time, replacement: new StatementReplacement(options) };
 }
 
 it('a database that no attempt brings up is tried again where nobody has a copy, as often as that is found', async () => {
@@ -96,4 +105,15 @@ it('where the group goes on from another database only a copy of behind that is 
   isSomebodyBeyond.now = false;
   await replacement.begin('adopted', 9 as Slot);
   expect(story).toContain('fetch logPurged true 9');
+});
+
+it('a full disk is waited for, and does not end the replica', async () => {
+  const { story, disk, time, replacement } = setUp({ code: 'copy', slot: 7 as Slot });
+  disk.isFull = true;
+  const begun = replacement.begin('halfDone');
+  await time.pass(6_000);
+  expect(story).toEqual(['begins from halfDone 7', 'full', 'full']);
+  disk.isFull = false;
+  await time.until(begun);
+  expect(story.slice(3)).toEqual(['restore', 'on']);
 });

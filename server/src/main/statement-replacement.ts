@@ -5,7 +5,11 @@
  * Invariants: one at a time; nothing reads or writes what is about to be replaced; what is only presumed to be damaged is set aside once there is something else to begin from, and tried again where nobody has a copy: whatever kept
  * PostgreSQL from coming up at all replicas may have passed.
  */
+import type { Logger } from 'pino';
+import { isNoSpace } from '../adapters/file-system.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
+import { pause } from '../payload/pause.ts';
+import type { Timers } from '../ports/clock.ts';
 import type { InexactReason } from '../payload/statements/executor.ts';
 import type { Beginning, StatementCopies } from './statement-copies.ts';
 import type { StatementDatabaseHealth } from './statement-database-health.ts';
@@ -30,8 +34,13 @@ export interface ReplacementOptions {
   readonly onReplaced: () => void;
   /** Another replica has executed what this one stands ahead of. */
   readonly isSomebodyBeyond: () => boolean;
+  readonly timers: Pick<Timers, 'after'>;
+  readonly logger: Pick<Logger, 'error'>;
   readonly onFatal: (error: Error) => void;
 }
+
+/** A full disk is tried again after so long. */
+const againMs = 5_000;
 
 export class StatementReplacement {
   private readonly options: ReplacementOptions;
@@ -51,7 +60,21 @@ export class StatementReplacement {
     if (beginning.code === 'another') database.awaitsCopy(reason);
     else if (beginning.code === 'copy') database.beginsFromCopy(reason, beginning.slot);
     else database.beginsAnew(reason);
-    await renew(() => this.replace(reason, beginning, atLeast));
+    await renew(() => this.replaceWithRoom(reason, beginning, atLeast));
+  }
+
+  /** A full disk does not end the replica: each step can be done again. */
+  private async replaceWithRoom(reason: Reason, beginning: Beginning, atLeast: Slot): Promise<void> {
+    const { timers, logger } = this.options;
+    for (;;) {
+      try {
+        return await this.replace(reason, beginning, atLeast);
+      } catch (error) {
+        if (!isNoSpace(error)) throw error;
+        logger.error({ err: error }, 'there is no space to replace the database: make space');
+        await pause(timers, againMs);
+      }
+    }
   }
 
   /** Null: it has ended. */

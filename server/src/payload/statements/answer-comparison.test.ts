@@ -105,3 +105,14 @@ describe('answers that are compared', () => {
     expect(one.size).toBe(10);
   });
 });
+
+it('tells what others answered to a slot, beside an answer that was not told', () => {
+  const comparison = new AnswerComparison({ self: 'r3', voters: () => ['r1', 'r2', 'r3'], slotsMax: 100 });
+  expect(comparison.othersOn(7, 'x')).toBeNull();
+  comparison.tell('r1', [{ slot: 7, digest: 'x' }]);
+  expect(comparison.othersOn(7, 'x')).toBe('same');
+  expect(comparison.othersOn(7, 'y')).toBe('otherwise');
+  const alone = new AnswerComparison({ self: 'r1', voters: () => ['r1'], slotsMax: 100 });
+  alone.tell('r1', [{ slot: 7, digest: 'x' }]);
+  expect(alone.othersOn(7, 'y')).toBeNull();
+});

@@ -68,6 +68,17 @@ export class AnswerComparison {
     return false;
   }
 
+  /** What the others have answered to the slot, beside one that answers `digest`: it would have a majority, another answer has one, or nobody can say. */
+  othersOn(slot: number, digest: string): 'same' | 'otherwise' | null {
+    const { self } = this.options;
+    const voters = this.options.voters();
+    const told = this.told.get(slot);
+    const others = voters.filter((voter) => voter !== self).map((voter) => told?.get(voter));
+    const same = others.filter((one) => one === digest).length;
+    if (same > 0 && 2 * (same + 1) > voters.length) return 'same';
+    return others.some((one) => one !== undefined && one !== digest) ? 'otherwise' : null;
+  }
+
   /** Another database is here: what this replica has told is not its own any more. */
   forgetOwn(): void {
     const { self } = this.options;

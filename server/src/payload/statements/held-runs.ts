@@ -12,6 +12,7 @@ import type { Entry, SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { pause } from '../pause.ts';
+import { MachineError } from './machine-errors.ts';
 import { decodeOperation, isOfRuns, keyOf, type Operation } from './operation.ts';
 import {
   type GoOnOperation,
@@ -193,7 +194,8 @@ export class HeldRuns {
       this.note(run);
       return result;
     } catch (error) {
-      if (!running.isHeld) await this.noteFailure(run);
+      // Of the machine, and counted elsewhere (machine-errors.ts): it tells nothing of the request.
+      if (!running.isHeld && !(error instanceof MachineError)) await this.noteFailure(run);
       throw error;
     } finally {
       if (this.running === running) this.running = null;

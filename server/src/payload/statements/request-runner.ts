@@ -12,6 +12,7 @@ import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { pause } from '../pause.ts';
 import { AnswerReader } from './answer-reader.ts';
 import type { ClientSession } from './client-session.ts';
+import { tellsOfMachine } from './machine-errors.ts';
 import { ownCall } from './own-statement.ts';
 import { movesPointer, noDataToCopy, type RequestPlan } from './request-plan.ts';
 
@@ -55,6 +56,8 @@ const savepoint = 'pg_barista_waits';
 export class RequestRunner {
   /** What PostgreSQL said when it ended a session. */
   lastWords: Buffer | null = null;
+  /** The last error that tells of the machine, in answer to whatever was sent. Whoever begins a run sets it to null. */
+  ofMachine: Buffer | null = null;
   private readonly options: RunnerOptions;
   /** How long requests take that wait for nobody. */
   private usualMs = 0;
@@ -74,9 +77,8 @@ export class RequestRunner {
     let copies = 0;
     this.lastWords = null;
     let isAhead = own.length > 0;
-    const { connection } = session;
     const bytes = own.length > 0 ? Buffer.concat([ownCycle(own), plan.bytes]) : plan.bytes;
-    const done = connection.exchange(bytes, (message) => {
+    const done = this.exchange(session, bytes, (message) => {
       const isEnd = message[0] === back.readyForQuery;
       if (message[0] === back.errorResponse && endsSession(readErrorFields(message)))
         this.lastWords = message;
@@ -91,7 +93,7 @@ export class RequestRunner {
       const taken = reader.take(message);
       if (taken === 'copies') {
         copies += 1;
-        if (plan.expected === null && copies > plan.copies) connection.say(noDataToCopy);
+        if (plan.expected === null && copies > plan.copies) session.connection.say(noDataToCopy);
       }
       return taken === 'ends';
     });
@@ -108,12 +110,23 @@ export class RequestRunner {
     return { reader, holders: isTakenBack ? holders : noSessions };
   }
 
+  private exchange(
+    { connection }: ClientSession,
+    bytes: Buffer,
+    take: (message: Buffer) => boolean,
+  ): Promise<void> {
+    return connection.exchange(bytes, (message) => {
+      if (message[0] === back.errorResponse && tellsOfMachine(message)) this.ofMachine = message;
+      return take(message);
+    });
+  }
+
   /** Statements of our own, each a cycle of messages. True: none failed. */
   async own(session: ClientSession, statements: readonly string[]): Promise<boolean> {
     let left = statements.length;
     let failed = false;
     const cycles = statements.map((statement) => ownCycle([statement]));
-    await session.connection.exchange(Buffer.concat(cycles), (message) => {
+    await this.exchange(session, Buffer.concat(cycles), (message) => {
       failed ||= message[0] === back.errorResponse;
       if (message[0] === back.readyForQuery) left -= 1;
       return left === 0;
@@ -132,7 +145,7 @@ export class RequestRunner {
   ): Promise<readonly Buffer[] | null> {
     const messages: Buffer[] = [];
     let room = bytesMax;
-    await session.connection.exchange(bytes, (message) => {
+    await this.exchange(session, bytes, (message) => {
       room -= message.readInt32BE(1);
       if (room >= 0) messages.push(message);
       return message[0] === back.readyForQuery;

@@ -14,6 +14,7 @@ import { DurablePointer } from './durable-pointer.ts';
 import { textOf } from './request-text.ts';
 import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
 import type { HeldRuns, Run } from './held-runs.ts';
+import { type MachineErrors, tellsOfMachine } from './machine-errors.ts';
 import { givenTo, identityOf } from './login-settings.ts';
 import type {
   ExecutorListener,
@@ -51,6 +52,8 @@ export interface SerialExecutorOptions {
   readonly sessionsMax: number;
   /** Ends what lasts too long; left out: nobody does. */
   readonly heldRuns?: Pick<HeldRuns, 'startsAt' | 'ahead' | 'within' | 'executed'>;
+  /** What becomes of errors of this machine; left out: they are answers. */
+  readonly machineErrors?: Pick<MachineErrors, 'judge'>;
   /** The database is a copy, of which nothing was gone on from yet. */
   readonly isCopy?: boolean;
   /** What a session is to be run ahead of a request, such as settings that its functions read. */
@@ -279,7 +282,10 @@ export class SerialExecutor implements StatementExecutor {
     const run = { slot, turn: this.turn, session: operation.session, seq: 0 };
     this.turn += 1;
     if ((await this.heldRuns?.ahead(run, this.stopped.signal)) === 'fails') return closedAnswer(lastsTooLong);
-    return this.within(run, this.open(slot, operation));
+    return this.within(
+      run,
+      this.judged(run, slot, this.open(slot, operation), ({ digest }) => digest),
+    );
   }
 
   private async open(slot: Slot, operation: OpenOperation): Promise<OperationResult> {
@@ -291,8 +297,10 @@ export class SerialExecutor implements StatementExecutor {
       return closedAnswer({ sqlState: '53300', message: 'too many sessions' });
     const login = { user, database, parameters };
     const opened = await this.options.database.connect(login);
-    if (opened.code === 'refused')
+    if (opened.code === 'refused') {
+      if (tellsOfMachine(opened.answer)) this.runner.ofMachine = opened.answer;
       return { outcome: 'executed', answer: opened.answer, status: 'closed', digest: null };
+    }
     const { connection } = opened;
     const given = await givenTo(login, this.options.database);
     const identity = await identityOf(login, this.options.database);
@@ -369,7 +377,9 @@ export class SerialExecutor implements StatementExecutor {
     this.running = session;
     const outcome = await this.within(
       run,
-      this.runs.run(session, request, { text, stillOpen, isSerializable }),
+      this.judged(run, slot, this.runs.run(session, request, { text, stillOpen, isSerializable }), (ran) =>
+        ran.code === 'done' ? ran.result.digest : null,
+      ),
     );
     this.running = null;
     if (session.mayUnwelcome && session.status === 'I') {
@@ -402,6 +412,21 @@ export class SerialExecutor implements StatementExecutor {
       return result;
     });
     return heldRuns === undefined ? whole : heldRuns.within(run, whole);
+  }
+
+  /** `slot`: the operation's own. @throws MachineError */
+  private async judged<T>(
+    run: Run,
+    slot: number,
+    work: Promise<T>,
+    digestOf: (done: T) => string | null,
+  ): Promise<T> {
+    const { runner } = this;
+    const { machineErrors } = this.options;
+    runner.ofMachine = null;
+    const done = await work;
+    if (runner.ofMachine !== null) machineErrors?.judge(run, slot, digestOf(done), runner.ofMachine);
+    return done;
   }
 
   private async finish(

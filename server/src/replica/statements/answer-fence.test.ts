@@ -5,6 +5,7 @@ import { AnswerFence } from './answer-fence.ts';
 
 function fence() {
   const did: string[] = [];
+  const disk = { isFull: false };
   const database: { divergence: string | null } = { divergence: null };
   const late: { readonly ms: number; readonly run: () => void }[] = [];
   const one = new AnswerFence({
@@ -15,19 +16,19 @@ function fence() {
         return () => undefined;
       },
     },
-    condemn: () => Promise.resolve(void did.push('condemned')),
+    condemn: () =>
+      disk.isFull ? Promise.reject(new Error('ENOSPC')) : Promise.resolve(void did.push('condemned')),
     endSessions: () => did.push('ended'),
     replace: (slot) => Promise.resolve(void did.push(`replaced ${slot}`)),
     self: 'r1' as ReplicaId,
     onDiffer: (slot, claimant) => did.push(`differ ${slot} ${claimant}`),
     onAgree: () => undefined,
     logger: pino({ level: 'silent' }),
-    onFatal: (error) => did.push(error.message),
   });
   const waitLong = (msMax = 2_000): void => {
     for (const { ms, run } of late.splice(0)) if (ms <= msMax) run();
   };
-  return { one, did, database, waitLong };
+  return { one, did, database, disk, late, waitLong };
 }
 
 it('a database that is wrong is condemned before it is replaced, once', async () => {
@@ -107,4 +108,19 @@ it('who stands ahead of an adoption serves nobody until another database is here
   one.open();
   one.judged({ code: 'right' });
   expect(database.divergence).toBeNull();
+});
+
+it('a doubt that the disk does not take is kept until it does, and nobody is served meanwhile', async () => {
+  const { one, did, database, disk, late, waitLong } = fence();
+  disk.isFull = true;
+  one.judged({ code: 'wrong', slot: 7, equal: ['r1', 'r2'] });
+  await expect.poll(() => late.length).toBe(1);
+  waitLong();
+  await expect.poll(() => late.length).toBe(1);
+  one.judged({ code: 'right' });
+  expect(did).toEqual(['ended']);
+  expect(database.divergence).toContain('slot 7');
+  disk.isFull = false;
+  waitLong();
+  await expect.poll(() => did).toEqual(['ended', 'condemned', 'replaced 7']);
 });

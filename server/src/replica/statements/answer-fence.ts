@@ -5,6 +5,7 @@
  * Invariant: while it is closed, or stands ahead of an adoption, no verdict counts: the database that it is about is being replaced.
  */
 import type { Logger } from 'pino';
+import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { Verdict } from '../../payload/statements/answer-comparison.ts';
@@ -21,11 +22,12 @@ export interface AnswerFenceOptions {
   readonly replace: (slot: Slot) => Promise<void>;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
-  readonly onFatal: (error: Error) => void;
 }
 
 /** So long others may take to tell what they have answered: until then a difference may as well be theirs. */
 const graceMs = 2_000;
+/** A disk that takes no note is asked again after so long. */
+const againMs = 1_000;
 /** And so long the word of one that is away may bring a majority about. */
 const patienceMs = 30_000;
 
@@ -135,18 +137,31 @@ export class AnswerFence {
   }
 
   private async replace(slot: number, equal: readonly string[]): Promise<void> {
-    const { database, logger, endSessions, condemn, replace, onFatal } = this.options;
+    const { database, logger, endSessions, replace } = this.options;
     this.isClosed = true;
     this.doubted = null;
     const reason = `What this replica answered to slot ${slot} differs from what ${equal.join(' and ')} did: its database is replaced.`;
     database.divergence = reason;
     logger.error({ slot, equal }, reason);
     endSessions(reason);
-    try {
-      await condemn(reason);
-      await replace(slot as Slot);
-    } catch (error) {
-      onFatal(error instanceof Error ? error : new Error(String(error)));
+    await this.condemn(reason);
+    await replace(slot as Slot);
+  }
+
+  /** As often as it takes: a restart is to know it, and until then this process does. Never rejects. */
+  private async condemn(reason: string): Promise<void> {
+    const { condemn, timers, logger } = this.options;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await condemn(reason);
+      } catch (error) {
+        if (tries === 0)
+          logger.error(
+            { err: error },
+            'it cannot be written down that this database is wrong: make space; until then this replica serves nobody',
+          );
+        await pause(timers, againMs);
+      }
     }
   }
 }

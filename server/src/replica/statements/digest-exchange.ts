@@ -48,6 +48,10 @@ export class DigestExchange {
     this.judge(from, decodeDigests(bytes));
   }
 
+  othersOn(slot: number, digest: string): 'same' | 'otherwise' | null {
+    return this.comparison.othersOn(slot, digest.slice(0, digestCharsMax));
+  }
+
   /** Up to the slot all go on from one database, this replica's or another's. */
   settle(slot: number): void {
     this.waiting = this.waiting.filter((told) => told.slot > slot);

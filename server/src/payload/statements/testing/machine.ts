@@ -1,9 +1,11 @@
 /** One replica's executor on a PostgreSQL of its own that tests stop and start again. */
+import { pino } from 'pino';
 import { openStatementDatabase } from '../../../adapters/postgres/statements/own-database.ts';
 import { systemClock } from '../../../adapters/system-clock.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { type BarePostgres, makeBarePostgres } from '../../../wal/record/testing/bare-postgres.ts';
 import type { OperationResult, StartOutcome } from '../executor.ts';
+import { MachineErrors, type OthersWord } from '../machine-errors.ts';
 import type { Operation } from '../operation.ts';
 import { SerialExecutor } from '../serial-executor.ts';
 import { answerBytesMax, secret } from './statement-replica.ts';
@@ -15,12 +17,23 @@ export interface Machine {
   readonly results: Map<number, OperationResult>;
   /** What sessions were told that is no answer: of which kind, and where. */
   readonly told: [string, number][];
+  /** What others answered to each slot; to be changed. Kept when PostgreSQL is started again. */
+  readonly others: { word: OthersWord };
+  readonly machineErrors: MachineErrors;
   /** At each. */
   onFinished: (slot: number) => void;
   onRest: () => Promise<void>;
 }
 
-export async function begin(postgres: BarePostgres, isAfterCrash: boolean): Promise<Machine> {
+export async function begin(
+  postgres: BarePostgres,
+  isAfterCrash: boolean,
+  before: Pick<Machine, 'others' | 'machineErrors'> | null = null,
+): Promise<Machine> {
+  const others = before?.others ?? { word: null };
+  const machineErrors =
+    before?.machineErrors ??
+    new MachineErrors({ others: () => others.word, logger: pino({ level: 'silent' }) });
   const results = new Map<number, OperationResult>();
   const told: [string, number][] = [];
   const database = await openStatementDatabase({
@@ -34,6 +47,7 @@ export async function begin(postgres: BarePostgres, isAfterCrash: boolean): Prom
     database,
     timers: systemClock,
     answerBytesMax,
+    machineErrors,
     sessionsMax: 10,
     listener: {
       finished: (slot, _operation, result) => {
@@ -44,7 +58,15 @@ export async function begin(postgres: BarePostgres, isAfterCrash: boolean): Prom
       notified: (_session, message, at) => void told.push([String.fromCharCode(message[0]!), at]),
     },
   });
-  return Object.assign(hooks, { postgres, executor, started: await executor.start(), results, told });
+  return Object.assign(hooks, {
+    postgres,
+    executor,
+    started: await executor.start(),
+    results,
+    told,
+    others,
+    machineErrors,
+  });
 }
 
 export async function make(): Promise<Machine> {
