@@ -4,6 +4,7 @@
  * Decides nothing. What it begins is the replica's own `start`.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { spaceOf } from '../adapters/free-space.ts';
 import { openHeldRunsFile } from '../adapters/held-runs-file.ts';
 import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
@@ -16,6 +17,7 @@ import { pause } from '../payload/pause.ts';
 import { aheadOf } from '../adapters/postgres/statements/own-functions.ts';
 import { loadParser } from '../determinism/parser.ts';
 import { createPreparation } from '../determinism/preparation.ts';
+import { DiskRoom } from '../payload/statements/disk-room.ts';
 import type { OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
 import { HeldRuns } from '../payload/statements/held-runs.ts';
 import { MachineError, MachineErrors } from '../payload/statements/machine-errors.ts';
@@ -100,6 +102,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   events.become(member);
   await loadParser();
   const postgres = await openStatementPostgres(config, cluster, logger);
+  const places = placesOf(config.dataDir);
   let life: StatementsPayload | null = null;
   const hold = new AnswerHold(timers, logger, (awaited) => copies.keeper.owe(awaited));
   const copies = new StatementCopies({
@@ -168,11 +171,18 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     others: (slot, digest) => digests.othersOn(slot, digest),
     logger,
   });
+  const room = new DiskRoom({
+    // It is made when PostgreSQL is started first.
+    look: () => spaceOf(places.postgres).catch(() => spaceOf(places.dataDir)),
+    timers,
+    logger,
+  });
   const secret = createHmac('sha256', config.clusterSecret).update('statements').digest('hex');
   const database: StatementDatabaseHealth = new StatementDatabaseHealth({
     postgres,
     timers,
     logger,
+    room,
     onUp: (slot, isCopy) => {
       sessions.goesOnFrom(slot);
       protocol.restored(slot, isCopy);
@@ -187,7 +197,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     },
     onExecuted: (ms) => copies.keeper.executed(ms),
     files: new FileLook({
-      directory: placesOf(config.dataDir).postgres,
+      directory: places.postgres,
       dataDir: postgres.instance.dataDir,
       socketDir: postgres.instance.socketDir,
       asksForPages: true,
@@ -210,6 +220,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         answerBytesMax,
         heldRuns,
         machineErrors,
+        room,
         isCopy: copy !== null,
         ahead: aheadOf,
         sessionsMax: config.bounds.clientsMax * config.peers.length,
@@ -448,6 +459,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       lagging.stop();
       copies.stop();
       heldRuns.stop();
+      room.stop();
       return replica.stop();
     },
   };

@@ -35,6 +35,7 @@ export const failureKinds: Readonly<Record<string, FailureKind>> = {
   LeftOut: 'expected',
   LogStoreError: 'expected',
   MachineError: 'expected',
+  NoRoomError: 'expected',
   OperationError: 'defect',
   PaxosInvariantViolation: 'defect',
   PrimaryInvariantViolation: 'defect',

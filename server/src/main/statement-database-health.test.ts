@@ -27,6 +27,7 @@ function setUp(code: string, isCopy = false) {
     postgres,
     logger: pino({ level: 'silent' }),
     timers: time,
+    room: { trouble: null, awaitedToStart: () => Promise.resolve() },
     onUp: () => undefined,
     onDown: () => undefined,
     onExecuted: () => undefined,

@@ -4,6 +4,7 @@ import type { Timers } from '../ports/clock.ts';
 import { pause } from '../payload/pause.ts';
 import { DatabaseFailures } from '../payload/wal/life/database-failures.ts';
 import type { Slot } from '../multipaxos/types/names.ts';
+import type { DiskRoom } from '../payload/statements/disk-room.ts';
 import type { FileLook } from '../adapters/postgres/file-look.ts';
 import { FileLooks } from '../replica/database/file-looks.ts';
 import type { InexactReason, StatementExecutor, StartOutcome } from '../payload/statements/executor.ts';
@@ -15,6 +16,7 @@ export interface DatabaseHealthOptions {
   readonly postgres: StatementPostgres;
   readonly logger: Logger;
   readonly timers: Pick<Timers, 'after' | 'every' | 'nowMs'>;
+  readonly room: Pick<DiskRoom, 'trouble' | 'awaitedToStart'>;
   /** Looks at the files of the database that runs. */
   readonly files: Pick<FileLook, 'look' | 'restart'>;
   /** What a look has found is presumed to be damage. */
@@ -49,7 +51,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
 
 export class StatementDatabaseHealth implements StatementDatabase {
   isUp = false;
-  trouble: string | null = null;
+  private failure: string | null = null;
   divergence: string | null = null;
   private readonly options: DatabaseHealthOptions;
   private doubtedBecause: string | null = null;
@@ -79,6 +81,10 @@ export class StatementDatabaseHealth implements StatementDatabase {
     });
   }
 
+  get trouble(): string | null {
+    return this.options.room.trouble ?? this.failure;
+  }
+
   /** From now on the files of a running database are looked at. */
   watchFiles(): () => void {
     return this.looks.start();
@@ -98,6 +104,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
         let started: StartedPostgres;
         let outcome: StartOutcome;
         try {
+          await this.options.room.awaitedToStart(ended.signal);
           ended.signal.throwIfAborted();
           started = await postgres.start(ended.signal);
           ended.signal.throwIfAborted();
@@ -118,7 +125,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
         if (isExact) {
           // Before anything is executed: from here on it is a database like any other.
           if (copy !== null) await postgres.kept.settled();
-          this.trouble = null;
+          this.failure = null;
           this.doubtedBecause = null;
           this.failures.answered();
           this.options.files.restart();
@@ -180,30 +187,30 @@ export class StatementDatabaseHealth implements StatementDatabase {
   /** Nobody has a copy: it is tried again with the same files. */
   triedAgain(reason: InexactReason | 'logPurged'): void {
     this.down(`${why[reason]}, and no other replica has a copy: it is tried again`);
-    this.options.logger.warn(this.trouble ?? '');
+    this.options.logger.warn(this.failure ?? '');
   }
 
   /** The copy that is kept takes its place: from there on the log is executed again. */
   beginsFromCopy(reason: InexactReason | 'logPurged', slot: Slot): void {
     this.down(`the log is executed again from slot ${slot + 1}, on the copy that was kept: ${why[reason]}`);
-    this.options.logger.warn({ reason, slot }, this.trouble ?? '');
+    this.options.logger.warn({ reason, slot }, this.failure ?? '');
   }
 
   /** The log has everything: from its beginning on it is executed again. */
   beginsAnew(reason: InexactReason | 'logPurged'): void {
     this.down(`everything is executed again, from the beginning of the log: ${why[reason]}`);
-    this.options.logger.warn({ reason }, this.trouble ?? '');
+    this.options.logger.warn({ reason }, this.failure ?? '');
   }
 
   /** One that another replica keeps takes its place. */
   awaitsCopy(reason: InexactReason | 'logPurged'): void {
     this.down(`its database is replaced by a copy of another replica's: ${why[reason]}`);
-    this.options.logger.warn({ reason }, this.trouble ?? '');
+    this.options.logger.warn({ reason }, this.failure ?? '');
   }
 
   down(reason: string): void {
     this.isUp = false;
-    this.trouble = reason;
+    this.failure = reason;
     this.options.onDown();
   }
 

@@ -1,4 +1,4 @@
-/** PostgreSQL fails because of the machine that it runs on: that is no answer. */
+/** PostgreSQL fails because of the machine that it runs on: that is no answer. Nor is what it makes of a request while its disk becomes full. */
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -65,4 +65,24 @@ it('an error of the machine that others answered, too, is the answer', async () 
   await restart(() => rename(file, `${file}.away`));
   machine.others.word = 'same';
   expect(await sql('SELECT a FROM t')).toBe('!58P01 I');
+});
+
+it('a request during which the disk became full is taken back, and executed again when there is room', async () => {
+  const operator = await machine.postgres.connect('barista');
+  await operator.query('CREATE TABLE u (a int); GRANT ALL ON u TO barista');
+  await operator.query('SELECT pg_advisory_lock(7)');
+  const waits = sql('WITH w AS (SELECT pg_advisory_lock(7)) INSERT INTO u SELECT 5 FROM w').catch(String);
+  const blocked = 'SELECT FROM pg_locks WHERE NOT granted';
+  await expect.poll(async () => (await operator.query(blocked)).rowCount).toBe(1);
+  machine.disk.freeBytes = 0;
+  expect(await waits).toContain('too little room');
+  await restart(() => Promise.resolve());
+  expect(machine.executor.pointer).toBe(log.length - 1);
+  const again = execute(machine, log);
+  await expect.poll(() => machine.room.trouble).not.toBeNull();
+  expect(machine.results.size).toBe(0);
+  machine.disk.freeBytes = 1e9;
+  await again;
+  expect(words(machine.results.get(log.length)!.answer)).toBe('INSERT 0 1 I');
+  expect(await sql('SELECT count(*) FROM u')).toBe('(1) SELECT 1 I');
 });

@@ -10,6 +10,7 @@ import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { back } from '../../pgwire/message-types.ts';
 import { pause } from '../pause.ts';
 import { factsOf, superseded, toldAhead } from './calls.ts';
+import type { DiskRoom } from './disk-room.ts';
 import { DurablePointer } from './durable-pointer.ts';
 import { textOf } from './request-text.ts';
 import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
@@ -54,6 +55,8 @@ export interface SerialExecutorOptions {
   readonly heldRuns?: Pick<HeldRuns, 'startsAt' | 'ahead' | 'within' | 'executed'>;
   /** What becomes of errors of this machine; left out: they are answers. */
   readonly machineErrors?: Pick<MachineErrors, 'judge'>;
+  /** Ahead of each run, and while it lasts; left out: there is always room. */
+  readonly room?: Pick<DiskRoom, 'awaited' | 'within'>;
   /** The database is a copy, of which nothing was gone on from yet. */
   readonly isCopy?: boolean;
   /** What a session is to be run ahead of a request, such as settings that its functions read. */
@@ -282,6 +285,7 @@ export class SerialExecutor implements StatementExecutor {
     const run = { slot, turn: this.turn, session: operation.session, seq: 0 };
     this.turn += 1;
     if ((await this.heldRuns?.ahead(run, this.stopped.signal)) === 'fails') return closedAnswer(lastsTooLong);
+    await this.options.room?.awaited(this.stopped.signal);
     return this.within(
       run,
       this.judged(run, slot, this.open(slot, operation), ({ digest }) => digest),
@@ -373,6 +377,8 @@ export class SerialExecutor implements StatementExecutor {
       await this.runs.failBlock(session);
       return this.finish(slot, session, request, failure(session, lastsTooLong));
     }
+    const noRoom = this.options.room?.awaited(this.stopped.signal) ?? null;
+    if (noRoom !== null) await noRoom;
     if (call?.isNamed === true) session.calls.begin(call, seq);
     this.running = session;
     const outcome = await this.within(
@@ -406,12 +412,14 @@ export class SerialExecutor implements StatementExecutor {
 
   private within<T>(run: Run, work: Promise<T>): Promise<T> {
     const { heldRuns } = this;
+    const { room } = this.options;
     // What PostgreSQL says when it is stopped is nothing to go on from.
     const whole = work.then((result) => {
       if (this.stopped.signal.aborted) throw new Error('the executor was stopped');
       return result;
     });
-    return heldRuns === undefined ? whole : heldRuns.within(run, whole);
+    const withRoom = room === undefined ? whole : room.within(whole);
+    return heldRuns === undefined ? withRoom : heldRuns.within(run, withRoom);
   }
 
   /** `slot`: the operation's own. @throws MachineError */

@@ -5,6 +5,7 @@ import { systemClock } from '../../../adapters/system-clock.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import { type BarePostgres, makeBarePostgres } from '../../../wal/record/testing/bare-postgres.ts';
 import type { OperationResult, StartOutcome } from '../executor.ts';
+import { DiskRoom } from '../disk-room.ts';
 import { MachineErrors, type OthersWord } from '../machine-errors.ts';
 import type { Operation } from '../operation.ts';
 import { SerialExecutor } from '../serial-executor.ts';
@@ -20,6 +21,9 @@ export interface Machine {
   /** What others answered to each slot; to be changed. Kept when PostgreSQL is started again. */
   readonly others: { word: OthersWord };
   readonly machineErrors: MachineErrors;
+  /** What the file system has free; to be changed. Kept, too. */
+  readonly disk: { freeBytes: number };
+  readonly room: DiskRoom;
   /** At each. */
   onFinished: (slot: number) => void;
   onRest: () => Promise<void>;
@@ -28,12 +32,20 @@ export interface Machine {
 export async function begin(
   postgres: BarePostgres,
   isAfterCrash: boolean,
-  before: Pick<Machine, 'others' | 'machineErrors'> | null = null,
+  before: Pick<Machine, 'others' | 'machineErrors' | 'disk' | 'room'> | null = null,
 ): Promise<Machine> {
   const others = before?.others ?? { word: null };
   const machineErrors =
     before?.machineErrors ??
     new MachineErrors({ others: () => others.word, logger: pino({ level: 'silent' }) });
+  const disk = before?.disk ?? { freeBytes: 1e9 };
+  const room =
+    before?.room ??
+    new DiskRoom({
+      look: () => Promise.resolve({ ...disk, sizeBytes: 1e9 }),
+      timers: systemClock,
+      logger: pino({ level: 'silent' }),
+    });
   const results = new Map<number, OperationResult>();
   const told: [string, number][] = [];
   const database = await openStatementDatabase({
@@ -48,6 +60,7 @@ export async function begin(
     timers: systemClock,
     answerBytesMax,
     machineErrors,
+    room,
     sessionsMax: 10,
     listener: {
       finished: (slot, _operation, result) => {
@@ -66,6 +79,8 @@ export async function begin(
     told,
     others,
     machineErrors,
+    disk,
+    room,
   });
 }
 
