@@ -181,6 +181,7 @@ export const readers: Readonly<Record<string, Feed>> = {
   'gateways/pgwire/kept/telling-text.ts preparesTelling': text(telling.preparesTelling),
   'gateways/pgwire/kept/telling-text.ts setsCustom': text(telling.setsCustom),
   'gateways/pgwire/kept/telling-text.ts setsUnnamed': text(telling.setsUnnamed),
+  'gateways/pgwire/kept/telling-text.ts hasPlainValues': text(telling.hasPlainValues),
   'gateways/pgwire/kept/telling-text.ts customSettingNamed': text(telling.customSettingNamed),
   'gateways/pgwire/login/scram/scram-messages.ts readClientFirst': text((value) => {
     for (const each of [value, `n,,n=,r=${value}`, `p=${value},,`, `n,,n=,r=a,b=${value}\0`])

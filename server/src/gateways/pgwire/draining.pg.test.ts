@@ -13,6 +13,9 @@ let follower: TestGateway;
 
 beforeAll(async () => {
   pg = await startTestPostgres();
+  await pg.superuser.query(
+    "CREATE FUNCTION tenant(v text) RETURNS text LANGUAGE sql AS $$ SELECT set_config('app.tenant', v, false) $$",
+  );
 });
 afterAll(() => pg.stop());
 beforeEach(async () => {
@@ -70,6 +73,41 @@ async function expectItGoesOn(
   await client.end();
 }
 
+it.each([
+  [
+    'a function',
+    "CREATE FUNCTION made(n text) RETURNS text LANGUAGE sql AS 'SELECT set_config(n, n, false)'",
+    "SELECT made('app.' || 'x')",
+    'FUNCTION made',
+  ],
+  [
+    'a view',
+    "CREATE VIEW made AS SELECT set_config('app.x', 'y', false); GRANT SELECT ON made TO PUBLIC",
+    'SELECT * FROM made',
+    'VIEW made',
+  ],
+  [
+    'a text in a parameter',
+    'SELECT 1',
+    "SELECT query_to_xml('SELECT set_config(''app.' || 'x'', ''y'', false)', true, true, '')",
+    null,
+  ],
+])(
+  'a client of a leader that hands over is ended if %s may have set what nobody can name',
+  async (_, made, sql, dropped) => {
+    await pg.superuser.query(made);
+    const client = await leader.client();
+    const end = endOf(client);
+    await client.query(sql);
+    drain();
+    await expect.poll(() => backends(pg)).toBe(0);
+    leader.service.setService({ kind: 'here', generation: 2 });
+    await client.query('SELECT 1').catch(() => undefined);
+    expect(end.code).toBe('57P01');
+    if (dropped !== null) await pg.superuser.query(`DROP ${dropped}`);
+  },
+);
+
 describe.each(['leader', 'follower'] as const)('while the leader hands over, a client of the %s', (which) => {
   const gateway = (): TestGateway => (which === 'leader' ? leader : follower);
 
@@ -91,6 +129,17 @@ describe.each(['leader', 'follower'] as const)('while the leader hands over, a c
       expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '0' }]);
     });
     await pg.superuser.query('ALTER ROLE barista RESET lock_timeout');
+  });
+
+  it('has a setting of its own that a function has made', async () => {
+    const client = await gateway().client();
+    const end = endOf(client);
+    await client.query("SELECT tenant('t1')");
+    drain();
+    await expectItGoesOn(client, end, async () => {
+      const { rows } = await client.query("SELECT current_setting('app.tenant', true) AS tenant");
+      expect(rows).toEqual([{ tenant: 't1' }]);
+    });
   });
 
   it('has what it asked answered, and goes on behind it', async () => {

@@ -237,6 +237,24 @@ describe('what a function has set is kept', () => {
     expect(await values('SHOW work_mem')).toEqual(['7MB']);
   });
 
+  it.each(["EXECUTE sets('app.tenant', 't2')", "EXPLAIN ANALYZE EXECUTE sets('app.tenant', 't2')"])(
+    'a custom setting that a prepared statement is given the name of: %s',
+    async (executes) => {
+      for (const how of ['by SQL', 'by a message']) {
+        const text = 'SELECT set_config($1, $2, false)';
+        if (how === 'by SQL') await client.query(`PREPARE sets (text, text) AS ${text}`);
+        else await client.query({ name: 'sets', text, values: ['a.b', 'c'] });
+        await client.query(executes);
+        await cut();
+        expect(await values("SELECT current_setting('app.tenant', true)")).toEqual(['t2']);
+        await client.query("EXECUTE sets('app.' || 'other', 't3')");
+        await cut();
+        expect(await heard()).toBe('55000');
+        await client.query('DEALLOCATE sets');
+      }
+    },
+  );
+
   it('a custom setting that it names', async () => {
     await client.query("SELECT tenant('t1')");
     await cut();

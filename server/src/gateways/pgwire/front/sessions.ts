@@ -149,6 +149,7 @@ export function openSession(
     service: front.service,
     gate: gateOf(front, generation),
     requestDatabases: front.requestDatabases,
+    functions: guest.onLeft === null ? null : front.functionLooks,
     limits: front.limits,
     share: front.share,
     onAuthenticated: () => connection.becomeClient(),

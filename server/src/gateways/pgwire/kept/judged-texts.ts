@@ -8,12 +8,11 @@ import type { FunctionsWatch } from './function-looks.ts';
 import { tellsOfState } from './telling-text.ts';
 import { type Naming, nothingFound, type TellingFunctions } from './telling-functions.ts';
 
-/** What changes functions. One that is not seen so is taken for the work of others. */
+/** What changes functions, or what uses them. One that is not seen so is taken for the work of others. */
 const defining =
-  /\b(?:create|alter|drop)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:function|procedure|routine|extension)\b/i;
-/** What may use functions that tell, if it names one: they run without being named from then on. */
-const using =
-  /\b(?:create|alter)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:(?:constraint|recursive|materialized|foreign|event|unlogged)\s{1,9})?(?:aggregate|trigger|view|rule|policy|table|domain|operator|cast|schema)\b/i;
+  /\b(?:create|alter|drop)\s{1,9}(?:or\s{1,9}replace\s{1,9})?(?:(?:constraint|recursive|materialized|foreign|event|unlogged)\s{1,9})?(function|procedure|routine|aggregate|trigger|view|rule|policy|table|domain|operator|cast|extension|schema)\b/gi;
+/** These change functions. What the others name, if it tells, runs without being named from then on. */
+const changing: ReadonlySet<string> = new Set(['function', 'procedure', 'routine', 'extension']);
 
 /** More than that is not kept of texts. */
 const earlyCharsMax = 16_384;
@@ -51,11 +50,29 @@ export class JudgedTexts {
 
   namedIn(text: string): Naming {
     const { known } = this.watch;
-    const naming = (known?.telling ?? nothingFound).namedIn(text);
-    const isUse = using.test(text) && (known === null || naming.tells || tellsOfState(text));
-    if (isUse || defining.test(text)) this.defined = 'sent';
-    if (known === null) this.keep(text);
+    const naming = this.found(text);
+    if (this.defines(text, known === null || naming.tells)) this.defined = 'sent';
     return this.isCurrent ? naming : { ...naming, tells: true };
+  }
+
+  /** It may set what has a name that nobody knows. For a session that is asked nothing before its end. */
+  hidesIn(text: string): boolean {
+    return this.found(text).hides;
+  }
+
+  private found(text: string): Naming {
+    if (this.watch.known === null) this.keep(text);
+    return (this.telling ?? nothingFound).namedIn(text);
+  }
+
+  /** `tells`: it names what does. */
+  private defines(text: string, tells: boolean): boolean {
+    let uses = false;
+    for (const [, kind = ''] of text.matchAll(defining)) {
+      if (changing.has(kind.toLowerCase())) return true;
+      uses = true;
+    }
+    return uses && (tells || tellsOfState(text));
   }
 
   /** Something is known, and it is not older than what the session itself has changed. */
@@ -103,6 +120,11 @@ export class JudgedTexts {
     this.compare();
     this.by = null;
     this.isTold = false;
+  }
+
+  /** A look that began behind the last answer has found nothing more, or nothing was sent. */
+  get isSettled(): boolean {
+    return this.by === null;
   }
 
   private compare(): void {

@@ -20,10 +20,12 @@ import type { Naming, TellingFunctions } from './telling-functions.ts';
 import {
   customSettings,
   customSettingNamed,
+  hasPlainValues,
   nameCharsMax,
   namesMax,
   preparesTelling,
   setsHidden,
+  setsUnnamed,
   tellsOfState,
 } from './telling-text.ts';
 
@@ -212,9 +214,10 @@ export class SessionState {
     const executes = /\bexecute\b/i.test(text) && this.executesWhatTells();
     if (!tells && !naming.tells && !executes) return false;
     this.mayHaveChanged = true;
-    if (executes && this.executesHidden) this.hasHidden = true;
+    const namesByValue = executes && this.executesNames();
+    if (executes && (this.executesHidden || (namesByValue && !hasPlainValues(text)))) this.hasHidden = true;
     if (naming.tells) this.noteNaming(naming);
-    if (!tells && !naming.isNamed) return naming.tells;
+    if (!tells && !naming.isNamed && !namesByValue) return naming.tells;
     const names = customSettings(text);
     for (const name of names ?? []) this.parameterNames.delete(name);
     this.note(names ?? []);
@@ -242,7 +245,19 @@ export class SessionState {
       this.executesHidden ||= namings.some(({ hides }) => hides);
       this.preparedBy = this.judged.telling;
     }
-    return this.executesTelling;
+    return this.executesTelling || this.tellingStatements === null || this.tellingNames.length > 0;
+  }
+
+  /** Statements with a name that the client has prepared by messages, too. */
+  private get tellingNames(): readonly string[] {
+    return [...(this.tellingStatements ?? [])].filter((name) => name !== '');
+  }
+
+  /** SQL's EXECUTE may give a setting its name. */
+  private executesNames(): boolean {
+    if (this.tellingStatements === null || this.snapshot.prepares.some(setsUnnamed)) return true;
+    const frames = this.tellingNames.map((name) => this.statements.frameOf(name));
+    return frames.some((frame) => frame === undefined || setsUnnamed(frame.toString('latin1', headerBytes)));
   }
 
   /** At a statement that was prepared before this followed the session. */

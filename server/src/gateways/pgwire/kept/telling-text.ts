@@ -166,6 +166,12 @@ export function setsUnnamed(text: string): boolean {
   return setsHidden(text) || /set_config(?!\s*\(\s*'[^']*'\s*,)/i.test(text);
 }
 
+/** An EXECUTE gives strings and numbers as they are, so that all names among them are found. */
+export function hasPlainValues(text: string): boolean {
+  const bare = text.replaceAll(/'[^']*'/g, '');
+  return bare.split('(').length <= 2 && !/[\\$|&]/.test(bare) && !text.includes('\\');
+}
+
 /** A custom setting, if a parameter of a statement may be the name of one. */
 export function customSettingNamed(parameter: string): string | null {
   return parameter.length <= nameCharsMax && wholeName.test(parameter) ? parameter.toLowerCase() : null;

@@ -8,7 +8,9 @@
 import { FrameSplitter } from '../../../pgwire/frame-splitter.ts';
 import { bothMentions, type Mention, mentionIn, mentions, PieceSearch } from '../codec/mentions.ts';
 import { front } from '../../../pgwire/message-types.ts';
-import { customSettings, namesMax, setsCustom, setsUnnamed } from '../kept/telling-text.ts';
+import { nothingWatched } from '../kept/function-looks.ts';
+import { JudgedTexts } from '../kept/judged-texts.ts';
+import { customSettings, nameCharsMax, namesMax, setsCustom, setsUnnamed } from '../kept/telling-text.ts';
 import { PreparedTexts } from './prepared-texts.ts';
 import type { RequestTracker } from './request-tracker.ts';
 
@@ -25,12 +27,17 @@ export class ClientInput {
   /** Custom settings that the session may have; null: they cannot be told. */
   customSettings: Set<string> | null = new Set();
 
+  /** By functions of the database: those may set custom settings, too. */
+  readonly judged = new JudgedTexts(nothingWatched);
+
   readonly texts = new PreparedTexts();
 
   private readonly splitter: FrameSplitter;
   private readonly tracker: RequestTracker;
   private readonly frameBytesMax: number;
   private pieces: PieceSearch | null = null;
+  /** The end of the piece before. */
+  private tail = '';
 
   constructor(tracker: RequestTracker, frameBytesMax: number) {
     this.tracker = tracker;
@@ -70,7 +77,7 @@ export class ClientInput {
     }
     if (from < 0) return mention;
     const text = chunk.toString('latin1', from, to);
-    if (this.customSettings !== null && setsCustom(text)) this.noteCustom(text, this.customSettings);
+    if (this.customSettings !== null) this.noteSettings(text, this.customSettings);
     if (!mentions(text)) return mention;
     return bothMentions(mention, this.searchWhole(chunk));
   }
@@ -88,11 +95,26 @@ export class ClientInput {
     this.pieces ??= new PieceSearch();
     const piece = chunk.toString('latin1', payload, end);
     // A name may be spread over two pieces.
-    if (this.customSettings !== null && setsCustom(piece)) this.customSettings = null;
+    if (this.customSettings !== null && (setsCustom(piece) || this.callsHiding(this.tail + piece)))
+      this.customSettings = null;
+    this.tail = last ? '' : piece.slice(-nameCharsMax);
     const mention = this.pieces.look(piece);
     if (!first && mention?.request === true) this.mentionsBeforeBoundary = true;
     if (last) this.pieces = null;
     return mention;
+  }
+
+  /** A function that it names may set what has a name that is not known. */
+  private callsHiding(text: string): boolean {
+    const { judged } = this;
+    judged.sent();
+    const isByNumber = this.splitter.type === front.functionCall;
+    return judged.hidesIn(text) || (isByNumber && judged.telling?.any.hides !== false);
+  }
+
+  private noteSettings(text: string, known: Set<string>): void {
+    if (this.callsHiding(text)) this.customSettings = null;
+    else if (setsCustom(text)) this.noteCustom(text, known);
   }
 
   private noteCustom(text: string, known: Set<string>): void {

@@ -16,9 +16,11 @@ import { ProtocolViolation } from '../../../pgwire/protocol-violation.ts';
 import { databaseOf, sessionPlace, type StartupMessage, startupForBackend } from '../codec/startup.ts';
 import { rulesAfter } from '../../../pgwire/text-rules.ts';
 import * as errors from '../errors.ts';
+import { type FunctionLooks, nothingWatched } from '../kept/function-looks.ts';
 import { LeavingReader, type LeftSession, statementsOf } from '../kept/left-session.ts';
 import { askLoginLate, type LoginFacts } from '../kept/login-defaults.ts';
 import { askState, type StateSnapshot } from '../kept/state-question.ts';
+import { namesMax } from '../kept/telling-text.ts';
 import type { PgwireLimits } from '../limits.ts';
 import type { AnswerGate, Gated } from './answer-gate.ts';
 import { AnswerReader } from './answer-reader.ts';
@@ -49,6 +51,8 @@ export interface SessionOptions {
   readonly service: ClientService;
   readonly gate: AnswerGate;
   readonly requestDatabases: RequestDatabases;
+  /** Null: the session is never left to go on elsewhere. */
+  readonly functions: FunctionLooks | null;
   readonly limits: PgwireLimits;
   /** Of the thread, with all other clients. */
   readonly share: ThreadShare;
@@ -65,6 +69,9 @@ export interface SessionOptions {
   /** Leadership is handed over, and the session is left by its client, which is paused, and to which nothing of it listens any more. Null: then it ends instead. */
   readonly onLeft: ((session: LeftSession) => void) | null;
 }
+
+/** So long a session that is left waits for a look at functions, for which leadership waits. */
+const lookMs = 1_000;
 
 /**
  * `open`: bytes pass. `leaving`: PostgreSQL is asked what the session has, and the client is paused. `asking`: PostgreSQL's session is given up, and what became of its transaction is being found out. `closed`: the client
@@ -116,6 +123,7 @@ export class Session implements Gated {
     this.fromClient = new Intake(client, options.share, (piece) => this.onClient(piece));
     this.backend = connectBackend(options.socketPath, (bytes) => this.onAnswer(bytes));
     this.input = new ClientInput(this.tracker, limits.frameBytesMax);
+    if (options.functions === null) this.input.customSettings = null;
     this.answers = this.createReader();
     this.outbox = new Outbox(client, this.tracker, new Valve(this.backend));
     this.trust = new Trust(options.service, options.gate.generation);
@@ -134,11 +142,12 @@ export class Session implements Gated {
   // ------------------------------------------------------------------------------------------------ from PostgreSQL
 
   private createReader(): AnswerReader {
-    const { limits, onAuthenticated, onKey, onFatal } = this.options;
+    const { limits, onAuthenticated, onKey, onFatal, functions, startup } = this.options;
     return new AnswerReader(limits.frameBytesMax, {
       authenticated: () => {
         const refusal = onAuthenticated();
         if (refusal !== null) this.close([errorResponse('FATAL', refusal)]);
+        else this.input.judged.watch = functions?.watch(databaseOf(startup)) ?? nothingWatched;
       },
       backendKey: (key) => {
         if (key.length >= 4) this.pid = key.readInt32BE(0);
@@ -162,6 +171,7 @@ export class Session implements Gated {
 
   /** ReadyForQuery for the client, before it is in the outbox. */
   private onReady(isBare: boolean): void {
+    this.input.judged.answered();
     if (this.tracker.mayHaveSurplus) this.tracker.ready(isBare, this.readiesUntold);
   }
 
@@ -349,21 +359,22 @@ export class Session implements Gated {
   /** Nothing is under way, and nothing more begins here: the client goes on with the next leader, or the session ends. */
   private leave(onOver: () => void): void {
     const { onLeft, limits } = this.options;
-    const { customSettings } = this.input;
+    const { judged } = this.input;
     const isQuiet = this.atBoundary && this.outbox.isEmpty && !this.client.writableNeedDrain;
     // Of one that is distrusted PostgreSQL has to close the connection by itself.
     const mayLeave = this.names === null && isQuiet && !this.clientEnded && !this.trust.isLost;
-    if (onLeft === null || customSettings === null || !mayLeave) {
+    if (onLeft === null || this.input.customSettings === null || !mayLeave) {
       this.end(errors.handingOver);
       onOver();
       return;
     }
     this.state = 'leaving';
     this.fromClient.pause('waiting');
+    const names = new Set(this.input.customSettings);
     const found = (snapshot: StateSnapshot | null, login: LoginFacts): void => {
       if (this.state !== 'leaving') return;
       if (snapshot === null || login.identity === null || this.clientEnded) this.end(errors.handingOver);
-      else this.left({ snapshot, login, settingNames: customSettings }, onLeft);
+      else this.left({ snapshot, login, settingNames: names }, onLeft);
       onOver();
     };
     const ended = (words: Buffer): void => {
@@ -371,7 +382,18 @@ export class Session implements Gated {
       onOver();
     };
     this.leaving = new LeavingReader(limits.frameBytesMax, found, ended);
-    this.backend.write(Buffer.concat([askLoginLate, askState(customSettings)]));
+    void judged.watch.renew(lookMs).then(() => {
+      if (this.state !== 'leaving') return;
+      judged.settle();
+      for (const name of judged.telling?.settings ?? []) names.add(name);
+      // Its functions may have set what has a name that is not known.
+      const isHidden = judged.hides || !judged.isSettled || names.size > namesMax;
+      if (!isHidden) this.backend.write(Buffer.concat([askLoginLate, askState(names)]));
+      else {
+        this.end(errors.handingOver);
+        onOver();
+      }
+    });
   }
 
   private left(
@@ -383,6 +405,7 @@ export class Session implements Gated {
     this.draining?.stop();
     for (const [event, listener] of this.clientListeners) client.off(event, listener);
     this.outbox.leave();
+    this.input.judged.watch.stop();
     this.closeBackend();
     onLeft({
       ...found,
@@ -409,6 +432,7 @@ export class Session implements Gated {
     if (this.state === 'closed') return;
     this.state = 'closed';
     this.draining?.stop();
+    this.input.judged.watch.stop();
     this.fromClient.drop();
     this.closeBackend();
     if (!this.client.destroyed) this.options.onWords(words);
