@@ -7,7 +7,7 @@ import { SessionState } from '../../server/src/gateways/pgwire/kept/session-stat
 import { ForeseenCommit } from '../../server/src/gateways/pgwire/kept/foreseen-commit.ts';
 import { FailedBlock } from '../../server/src/gateways/pgwire/kept/failed-block.ts';
 import { KeptBudgets } from '../../server/src/gateways/pgwire/kept/kept-budget.ts';
-import { tokensOf } from '../../server/src/gateways/pgwire/kept/body-tokens.ts';
+import { tokensOf } from '../../server/src/pgwire/body-tokens.ts';
 import { nothingWatched } from '../../server/src/gateways/pgwire/kept/function-looks.ts';
 import { JudgedTexts } from '../../server/src/gateways/pgwire/kept/judged-texts.ts';
 import { judgeBody } from '../../server/src/gateways/pgwire/kept/telling-body.ts';
@@ -47,6 +47,7 @@ import { catalogRowInText } from '../../server/src/determinism/rules/catalog-row
 import { clockConfig, clockSet } from '../../server/src/determinism/rules/clocks.ts';
 import { checkParameters } from '../../server/src/determinism/rules/parameters.ts';
 import * as times from '../../server/src/determinism/rules/relative-times.ts';
+import { bodyPickRefusal } from '../../server/src/determinism/rules/picks-without-order.ts';
 import { effectOfBody } from '../../server/src/determinism/rules/session-effects.ts';
 import { neededDatabase } from '../../server/src/payload/statements/databases-in-use.ts';
 import { planRequest } from '../../server/src/payload/statements/message-plan.ts';
@@ -158,7 +159,7 @@ export const readers: Readonly<Record<string, Feed>> = {
     return parts((part, chunk) => state.sent(part, chunk, 0));
   }),
   // Long sources are not judged.
-  'gateways/pgwire/kept/body-tokens.ts tokensOf': text((value) => tokensOf(value.slice(0, 131_072))),
+  'pgwire/body-tokens.ts tokensOf': text((value) => tokensOf(value.slice(0, 131_072))),
   'gateways/pgwire/kept/telling-body.ts judgeBody': text((value) => {
     for (const source of [
       value,
@@ -285,6 +286,7 @@ export const readers: Readonly<Record<string, Feed>> = {
     for (const each of [value, `(${value.slice(0, 1000)}`]) times.holdsRelativeTime(each);
   }),
   'determinism/rules/relative-times.ts mentionsClock': text(times.mentionsClock),
+  'determinism/rules/picks-without-order.ts bodyPickRefusal': text(bodyPickRefusal),
   'determinism/rules/session-effects.ts effectOfBody': text(effectOfBody),
   'payload/statements/text-statements.ts statementsOf': (bytes) => {
     // Of a request, which has a bound.

@@ -465,3 +465,74 @@ test.each([
 ])('what names columns of catalogs is served: %s', (sql) => {
   expect(rewriteQuery(sql, context)).toMatchObject({ kind: 'rewritten' });
 });
+
+const routine = (body: string): string =>
+  `create function f() returns int language plpgsql as $body$${body}$body$`;
+
+test.each([
+  routine(
+    "declare v int; begin select id into v from jobs where state = 'new' limit 1 for update skip locked; return v; end",
+  ),
+  routine('declare v int; begin select id into v from jobs for update skip locked; return v; end'),
+  "create function f() returns int language sql as 'select id from jobs limit 1'",
+  "create procedure p() language sql as 'delete from t where a in (select a from t offset 3)'",
+  'do $$begin insert into t select distinct on (a) a, b from u; end$$',
+  'do $$begin for r in select * from t limit 3 loop insert into u values (r.a); end loop; end$$',
+  'do $$begin perform a from t fetch first row only; end$$',
+  'do $$begin perform a from t fetch next (1 + 2) rows only; end$$',
+  'do $$begin x := a from t limit 1; end$$',
+  'do $$begin if true then return a from t limit 1; end if; end$$',
+  'do $$begin perform a from t order by a; perform a from t limit 1; end$$',
+  'do $$begin perform a from (select a from t order by a) s limit 1; end$$',
+  'do $$begin perform row_number() over (order by a) from t limit 1; end$$',
+  'do $$begin perform a from t order by a union select a from u limit 1; end$$',
+  "do $$begin execute 'select a from t limit 1' into x; end$$",
+  "do $$begin execute format('select a from %I limit 1', 't') into x; end$$",
+  'do $$begin perform exists (select a from t limit 1 for update); end$$',
+  'do $$begin perform exists (select a from t for update limit 1); end$$',
+  'do $$begin perform 1 from t limit 1 for no key update; end$$',
+  'do $$begin perform 1 from t union select a from u limit 1; end$$',
+  'do $$begin perform a from t union select 1 from u limit 1; end$$',
+  'do $$begin perform a /* order by a */ from t -- order by a\n limit 1; end$$',
+  'do $$begin perform a from t limit 0 + 1; end$$',
+  'do $$begin perform id from connection limit 1; end$$',
+  'create function f() returns int begin atomic select a from t limit 1; end',
+  'insert into t select 1 from u limit 1 for update',
+  'insert into t select a from u union select 1 from v limit 1',
+  'insert into t select 1 where exists (select a from u for update limit 1)',
+])('rows picked without an order are refused: %s', (sql) => {
+  expect(rewritten(sql)).toBe('refused: rows picked without an order');
+});
+
+test.each([
+  routine(
+    'declare v int; begin select id into v from jobs order by id limit 1 for update skip locked; return v; end',
+  ),
+  routine(
+    'declare v int; begin select id into v from jobs order by id for update skip locked; return v; end',
+  ),
+  'do $$begin update t set a = 1 where b in (select b from u for update skip locked); end$$',
+  'do $$begin perform a from t order by case when a then b end limit 1; end$$',
+  'do $$begin perform a from t union select a from u order by 1 offset 3; end$$',
+  'do $$begin insert into t select distinct on (a) a, b from u order by a, b; end$$',
+  'do $$begin perform a from t limit all; perform a from t limit null; perform a from t offset 0; end$$',
+  'do $$begin perform (select a from t limit 0); end$$',
+  'do $$begin if exists (select a from t limit 1) then perform 1; end if; end$$',
+  "do $$begin perform 1, true, 'x' from t limit 1; select null into strict v from t fetch first 1 row only; end$$",
+  'do $$begin fetch next from c into r; move first from c; fetch first from c; end$$',
+  'do $$begin raise notice \'at the limit 1\'; perform p.limit, p.a as offset, p."limit" from p; end$$',
+  'do $$begin alter role r connection limit 5; perform f(p_limit); end$$',
+  "do $$begin execute 'select a from t order by a limit 1' into x; end$$",
+  "do $$begin execute format('select a from %I %s limit 1', 't', x) into x; end$$",
+  'insert into t select a from u limit all',
+  'insert into t select a from u offset 0',
+  'delete from t where exists (select a from u limit 1)',
+  "insert into t select 1, true, 'x' from u limit 1",
+])('rows of which it does not matter which are picked: %s', (sql) => {
+  expect(rewriteQuery(sql, context)).toMatchObject({ kind: 'rewritten', sql, edits: [] });
+});
+
+test('a body whose words repeat is looked through once', () => {
+  const body = 'fetch first ('.repeat(4000);
+  expect(rewritten(`do $$${body}$$`)).toBe(`do $$${body}$$`);
+});

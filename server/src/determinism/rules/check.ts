@@ -23,6 +23,7 @@ import { acknowledgeOf } from './acknowledge.ts';
 import { CatalogRows, ownColumns } from './catalog-rows.ts';
 import { CatalogSchemas } from './catalog-schemas.ts';
 import { clockConfig, clockSet } from './clocks.ts';
+import { picksRefusal, picksWithoutOrder } from './picks-without-order.ts';
 import { stringRefusal } from './sql-in-strings.ts';
 import {
   mayTellTemporarySchema,
@@ -163,25 +164,6 @@ function readByClock(type: string | undefined, arg: TreeNode | undefined, at: un
 /** Of a role, an aggregate and such: a text that is not written as a literal of an expression is. */
 const timeOptions = new Set(['validUntil', 'initcond', 'minitcond']);
 
-function checkSelect(node: TreeNode, isWrite: boolean): Finding {
-  const ordered = Array.isArray(node.sortClause);
-  const limited =
-    node.limitCount !== undefined || node.limitOffset !== undefined || Array.isArray(node.distinctClause);
-  const distinctOn = Array.isArray(node.distinctClause) && JSON.stringify(node.distinctClause) !== '[{}]';
-  const picks = node.limitCount !== undefined || node.limitOffset !== undefined || distinctOn;
-  if (!isWrite || ordered || !limited || !picks) return undefined;
-  return {
-    message: 'LIMIT, OFFSET or DISTINCT ON without ORDER BY in a statement that writes',
-    hint: 'Add an ORDER BY that leaves no ties.',
-    rule: 'rows picked without an order',
-  };
-}
-
-/** ordered: what picks rows in a read without an order answers differently at replicas that are the same. */
-function picksWithoutOrder(visited: Visited): boolean {
-  return visited.kind === 'SelectStmt' && checkSelect(visited.node, true) !== undefined;
-}
-
 /** As PostgreSQL names those of columns: `SELECT *` shows `log_cnt`. */
 const sequences = /_seq\d*$/;
 
@@ -271,7 +253,7 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
   if (kind === 'SQLValueFunction') return checkClockWord(node);
   if (kind === 'A_Const') return checkLiteral(visited);
   if (kind === 'TypeCast') return checkCast(visited);
-  if (kind === 'SelectStmt') return checkSelect(node, isWrite);
+  if (isWrite && picksWithoutOrder(visited)) return picksRefusal;
   if (kind === 'RangeTableSample' && node.repeatable === undefined)
     return { message: 'TABLESAMPLE without REPEATABLE', rule: 'samples' };
   if (kind === 'ColumnRef') {
@@ -352,6 +334,7 @@ export function checkStatement(
     if (finding !== undefined && 'inserted' in finding) edits.push(finding);
     else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
     local ||= tellsOfOneReplica(visited) || tellsOids(visited);
+    // A read answers differently at replicas that are the same.
     local ||= picksWithoutOrder(visited) || mayTellTemporarySchema(visited);
     return true;
   });

@@ -7,6 +7,7 @@ import { nodesOf, strings, word } from '../tree.ts';
 import { acknowledgeOf } from './acknowledge.ts';
 import { withoutComments } from '../../pgwire/comments.ts';
 import { namedInText } from './bodies.ts';
+import { bodyPickRefusal } from './picks-without-order.ts';
 import { effectOfBody } from './session-effects.ts';
 
 type Why = Omit<Refusal, 'kind' | 'sqlstate'>;
@@ -130,7 +131,7 @@ function functionRefusal(node: TreeNode, isKept: boolean): Why | undefined {
       rule: 'bodies as strings',
     };
   const found = namedInText(body);
-  if (found === undefined) return undefined;
+  if (found === undefined) return bodyPickRefusal(body);
   return {
     message: `the body names ${found}, which would differ between replicas`,
     hint: 'Call functions of barista_fn in it, or write an SQL body with BEGIN ATOMIC.',

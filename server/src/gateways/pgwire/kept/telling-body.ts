@@ -5,7 +5,7 @@
  * named. Words of the body are given to the caller, who knows which of them are functions.
  */
 import { nameCharsMax } from './telling-text.ts';
-import { type BodyToken, dynamicName, dynamicText, tokensOf } from './body-tokens.ts';
+import { type BodyToken, dynamicName, dynamicText, tokensOf } from '../../../pgwire/body-tokens.ts';
 
 export interface BodyFacts {
   /** It may change what the session has. */

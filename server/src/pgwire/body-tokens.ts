@@ -1,5 +1,5 @@
 /** The words, strings and signs of a function's body. Pure, linear in the text. */
-import { carriageReturn, dash, newline, slash, star } from '../../../pgwire/sql-bytes.ts';
+import { carriageReturn, dash, newline, slash, star } from './sql-bytes.ts';
 
 /** In the place of a part of a text that is not known: a name that is quoted where it has to be, or anything. */
 export const dynamicName = '\u0001';
@@ -10,6 +10,8 @@ export interface BodyToken {
   readonly kind: 'word' | 'string' | 'sign' | 'dynamic';
   /** Of a word in small letters; of a string what it says. */
   readonly text: string;
+  /** A word that stood within quotes: never one of SQL's own. */
+  readonly isQuoted?: true;
   /** Of an opening parenthesis: the index of the one that closes it; undefined: none does. */
   closes?: number;
 }
@@ -50,7 +52,7 @@ class TokenReader {
       else if ((code | 0x20) === letterE && next === quote) {
         this.at += 1;
         this.string(true);
-      } else if (code === doubleQuote) this.word(unquoted(this.quoted(doubleQuote, false), '"'));
+      } else if (code === doubleQuote) this.word(unquoted(this.quoted(doubleQuote, false), '"'), true);
       else if (code === dollar) this.dollars();
       else if (beginsWord(code)) this.word(this.run());
       else if (isDigit(code)) this.add('sign', this.run());
@@ -62,9 +64,10 @@ class TokenReader {
     this.tokens.push({ kind, text });
   }
 
-  private word(said: string): void {
+  private word(said: string, isQuoted = false): void {
     const isWhole = !said.includes(dynamicName) && !said.includes(dynamicText);
-    this.add(isWhole ? 'word' : 'dynamic', said.toLowerCase());
+    const kind = isWhole ? 'word' : 'dynamic';
+    this.tokens.push({ kind, text: said.toLowerCase(), ...(isQuoted ? { isQuoted } : {}) });
   }
 
   private sign(sign: string): void {
