@@ -383,6 +383,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   const lagging = new Lagging({
     timers,
     position: () => (database.isUp ? { pointer: payload.pointer, commitPoint: protocol.commitPoint } : null),
+    endedElsewhere: () => digests.heardTo,
+    isHalted: () => room.trouble !== null,
+    blockedBy: () => database.blockedBy(),
+    logger,
     sessionsMax: config.bounds.clientsMax * config.peers.length,
     isAlone: () => protocol.membership.joined().voters.length < 2,
     endSessions,
@@ -407,6 +411,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     database,
     digests,
     adoptions,
+    lagging,
     tracker,
     events,
     shown,

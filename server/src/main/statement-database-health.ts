@@ -7,7 +7,12 @@ import type { Slot } from '../multipaxos/types/names.ts';
 import type { DiskRoom } from '../payload/statements/disk-room.ts';
 import type { FileLook } from '../adapters/postgres/file-look.ts';
 import { FileLooks } from '../replica/database/file-looks.ts';
-import type { InexactReason, StatementExecutor, StartOutcome } from '../payload/statements/executor.ts';
+import type {
+  ForeignProcess,
+  InexactReason,
+  StatementExecutor,
+  StartOutcome,
+} from '../payload/statements/executor.ts';
 import type { StatementDatabase } from '../replica/statements/statement-replica.ts';
 import type { DatabaseStatus } from '../replica/status/status-report.ts';
 import type { StartedPostgres, StatementPostgres } from './statement-database.ts';
@@ -154,6 +159,7 @@ export class StatementDatabaseHealth implements StatementDatabase {
       lostSessions: () => inner?.lostSessions() ?? [],
       lacks: (operation) => inner?.lacks(operation) ?? false,
       factsOf: (session) => inner?.factsOf(session) ?? null,
+      blockedBy: async () => (await inner?.blockedBy()) ?? [],
       stop: async () => {
         this.isUp = false;
         // A PostgreSQL that refuses every session would be waited for.
@@ -229,6 +235,11 @@ export class StatementDatabaseHealth implements StatementDatabase {
 
   boundSessions(): readonly string[] {
     return this.current?.boundSessions() ?? [];
+  }
+
+  /** Never rejects. */
+  async blockedBy(): Promise<readonly ForeignProcess[]> {
+    return (await this.current?.blockedBy().catch(() => [])) ?? [];
   }
 
   factsOf(session: string): ReturnType<StatementExecutor['factsOf']> {

@@ -36,6 +36,8 @@ export class AnswerComparison {
   /** In the order of slots as they were first told, by whomever. */
   private readonly told = new Map<number, Map<string, string>>();
   private readonly doubts = new Map<number, Extract<Verdict, { code: 'doubt' }>>();
+  /** The newest slot that another replica has told of: up to there it has executed everything. */
+  heardTo = 0;
   private newest = 0;
   private settledTo = 0;
 
@@ -94,7 +96,8 @@ export class AnswerComparison {
   }
 
   private note(replica: string, slot: number, digest: string): boolean {
-    const { slotsMax } = this.options;
+    const { slotsMax, self } = this.options;
+    if (replica !== self) this.heardTo = Math.max(this.heardTo, slot);
     if (slot <= Math.max(this.settledTo, this.newest - slotsMax)) return false;
     const digests = this.told.get(slot) ?? new Map<string, string>();
     digests.set(replica, digest);

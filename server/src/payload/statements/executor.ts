@@ -74,6 +74,12 @@ export type InexactReason =
   | 'damaged'
   | 'presumedDamaged';
 
+/** A process of PostgreSQL that is no session of the group, such as an operator's. */
+export interface ForeignProcess {
+  readonly pid: number;
+  readonly application: string;
+}
+
 export interface StatementExecutor {
   /** @throws Error: PostgreSQL cannot be reached */
   start(): Promise<StartOutcome>;
@@ -99,5 +105,7 @@ export interface StatementExecutor {
   lacks(operation: Operation): boolean;
   /** As this replica sees it now; null: it knows no such session. `isWaiting`: a request of it waits for others. */
   factsOf(session: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null;
+  /** Who keeps the request that is being executed waiting. @throws whatever PostgreSQL says */
+  blockedBy(): Promise<readonly ForeignProcess[]>;
   stop(): Promise<void>;
 }

@@ -74,6 +74,8 @@ it('a request during which the disk became full is taken back, and executed agai
   const waits = sql('WITH w AS (SELECT pg_advisory_lock(7)) INSERT INTO u SELECT 5 FROM w').catch(String);
   const blocked = 'SELECT FROM pg_locks WHERE NOT granted';
   await expect.poll(async () => (await operator.query(blocked)).rowCount).toBe(1);
+  const { rows } = await operator.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  expect((await machine.executor.blockedBy()).map(({ pid }) => pid)).toEqual([rows[0]!.pid]);
   machine.disk.freeBytes = 0;
   expect(await waits).toContain('too little room');
   await restart(() => Promise.resolve());

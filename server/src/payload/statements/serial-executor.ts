@@ -8,6 +8,7 @@ import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
 import { back } from '../../pgwire/message-types.ts';
+import { ownSql } from '../../pgwire/own-sql.ts';
 import { pause } from '../pause.ts';
 import { factsOf, superseded, toldAhead } from './calls.ts';
 import type { DiskRoom } from './disk-room.ts';
@@ -19,6 +20,7 @@ import { type MachineErrors, tellsOfMachine } from './machine-errors.ts';
 import { givenTo, identityOf } from './login-settings.ts';
 import type {
   ExecutorListener,
+  ForeignProcess,
   OperationResult,
   SessionFacts,
   StartOutcome,
@@ -199,6 +201,17 @@ export class SerialExecutor implements StatementExecutor {
   factsOf(id: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null {
     const session = this.sessions.get(id);
     return session === undefined ? null : { ...factsOf(session), isWaiting: this.waiting.has(session) };
+  }
+
+  async blockedBy(): Promise<readonly ForeignProcess[]> {
+    const pid = this.running?.connection.processId;
+    if (pid === undefined) return [];
+    const rows = await this.options.database.query(blockingSql, [pid]);
+    const found = rows.map(({ pid: one, application }) => ({
+      pid: Number(one),
+      application: String(application),
+    }));
+    return found.filter((one) => this.sessions.ofProcess(one.pid) === undefined);
   }
 
   openTransactions(): number {
@@ -558,4 +571,6 @@ export class SerialExecutor implements StatementExecutor {
   }
 }
 
+const blockingSql = ownSql(`SELECT a.pid, a.application_name AS application FROM pg_catalog.pg_stat_activity a
+  WHERE a.pid = ANY (pg_catalog.pg_blocking_pids($1))`);
 const noSessions: ReadonlySet<number> = new Set();

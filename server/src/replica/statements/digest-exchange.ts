@@ -5,7 +5,7 @@
  */
 import type { Timers } from '../../ports/clock.ts';
 import { AnswerComparison, type Digests, type Verdict } from '../../payload/statements/answer-comparison.ts';
-import type { ReplicaId } from '../../multipaxos/types/names.ts';
+import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 
 export interface ExchangeOptions {
   readonly self: ReplicaId;
@@ -46,6 +46,11 @@ export class DigestExchange {
 
   take(from: ReplicaId, bytes: Uint8Array): void {
     this.judge(from, decodeDigests(bytes));
+  }
+
+  /** Another replica has executed everything up to there; 0: none has told. */
+  get heardTo(): Slot {
+    return this.comparison.heardTo as Slot;
   }
 
   othersOn(slot: number, digest: string): 'same' | 'otherwise' | null {

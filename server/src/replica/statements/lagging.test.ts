@@ -1,16 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import type { Slot } from '../../multipaxos/types/names.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
-import { type FoundCopy, Lagging } from './lagging.ts';
+import type { ForeignProcess } from '../../payload/statements/executor.ts';
+import { type FoundCopy, Lagging, type LaggingOptions } from './lagging.ts';
 
 /** Nobody is let in beyond 1,200 operations, and sessions end beyond 3,600. */
 function setUp(found: FoundCopy | null = null) {
   const timers = new SimulatedTime();
-  const at = { pointer: 1_000, commitPoint: 1_000, isUp: true, isAlone: false };
+  const at = {
+    pointer: 1_000,
+    commitPoint: 1_000,
+    ended: 0,
+    isUp: true,
+    isAlone: false,
+    isHalted: false,
+    blockedBy: [] as ForeignProcess[],
+  };
   const story: string[] = [];
   const lagging = new Lagging({
     timers,
     position: () => (at.isUp ? { pointer: at.pointer as Slot, commitPoint: at.commitPoint as Slot } : null),
+    endedElsewhere: () => at.ended as Slot,
+    isHalted: () => at.isHalted,
+    blockedBy: () => Promise.resolve(at.blockedBy),
+    logger: {
+      warn: (_facts: unknown, text: string) => void story.push(`log: ${text}`),
+      info: (_facts: unknown, text: string) => void story.push(`log: ${text}`),
+    } as LaggingOptions['logger'],
     sessionsMax: 100,
     isAlone: () => at.isAlone,
     endSessions: (reason) => story.push(reason),
@@ -96,5 +112,60 @@ describe('a replica that lags far', () => {
     at.isUp = false;
     await timers.pass(100_000);
     expect(story).toEqual([]);
+  });
+});
+
+describe('a replica that stands', () => {
+  it('at a request that another one has executed lets nobody in, names who blocks it, and ends its sessions', async () => {
+    const { timers, at, story, lagging } = setUp();
+    at.commitPoint = 1_001;
+    await timers.pass(60_000);
+    // It lasts at all of them.
+    expect(lagging.whyNot).toBeNull();
+    at.ended = 1_001;
+    at.blockedBy = [{ pid: 123, application: 'psql' }];
+    await timers.pass(3_000);
+    expect(lagging.whyNot).toBeNull();
+    await timers.pass(2_000);
+    const told =
+      'this replica has been at slot 1001 for 3 s, which others have executed: process 123 (psql) of this PostgreSQL blocks it';
+    expect(story).toEqual([`log: ${told}`]);
+    expect(lagging.whyNot).toContain('process 123 (psql)');
+    await timers.pass(60_000);
+    expect(story.slice(1)).toEqual([told.replace('3 s', '30 s')]);
+    at.pointer = 1_001;
+    await timers.pass(1_000);
+    expect(lagging.whyNot).toBeNull();
+    expect(story.at(-1)).toBe('log: execution goes on');
+  });
+
+  it('does so while its database is started anew, and where it has no room to be', async () => {
+    const { timers, at, story, lagging } = setUp();
+    at.ended = 1_001;
+    await timers.pass(4_000);
+    at.isUp = false;
+    await timers.pass(1_000);
+    expect(lagging.whyNot).toContain('slot 1001');
+    at.isUp = true;
+    at.pointer = 1_001;
+    await timers.pass(1_000);
+    expect(lagging.whyNot).toBeNull();
+    at.isUp = false;
+    await timers.pass(60_000);
+    expect(lagging.whyNot).toBeNull();
+    story.length = 0;
+    at.isHalted = true;
+    await timers.pass(60_000);
+    expect(lagging.whyNot).not.toBeNull();
+    expect(story).toHaveLength(2);
+  });
+
+  it('but for one that goes on from one slow request to the next', async () => {
+    const { timers, at, lagging } = setUp();
+    at.ended = 1_100;
+    for (; at.pointer < 1_020; at.pointer += 1) {
+      await timers.pass(2_500);
+      expect(lagging.whyNot).toBeNull();
+    }
   });
 });

@@ -3,9 +3,12 @@
  *
  * Its clients' operations are executed at the other replicas at once, and their transactions hold locks there until the client has heard of it here and sends the next one. So one that lags lets nobody in, and one that lags far ends its
  * sessions. One that does not come nearer takes the copy of another replica, if that is quicker.
- * Counted in operations, for a request that lasts holds up all replicas alike: each session has one operation under way, so that no more wait behind it than there are sessions.
+ * One that stands, at a request that another replica has executed, lets nobody in either, and ends its sessions when that lasts.
+ * How far it lags is counted in operations, for a request that lasts holds up all replicas alike: each session has one operation under way, so that no more wait behind it than there are sessions.
  */
+import type { Logger } from 'pino';
 import type { Slot } from '../../multipaxos/types/names.ts';
+import type { ForeignProcess } from '../../payload/statements/executor.ts';
 import type { Timers } from '../../ports/clock.ts';
 
 export interface FoundCopy {
@@ -17,6 +20,13 @@ export interface LaggingOptions {
   readonly timers: Pick<Timers, 'every' | 'nowMs'>;
   /** Null: nothing is executed here now. */
   readonly position: () => { readonly pointer: Slot; readonly commitPoint: Slot } | null;
+  /** Another replica has executed everything up to there. */
+  readonly endedElsewhere: () => Slot;
+  /** Nothing is executed here for another reason. */
+  readonly isHalted: () => boolean;
+  /** Who keeps what is being executed waiting. Never rejects. */
+  readonly blockedBy: () => Promise<readonly ForeignProcess[]>;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
   /** Of the whole group, at most. */
   readonly sessionsMax: number;
   /** There is no other voter. */
@@ -30,6 +40,10 @@ export interface LaggingOptions {
 }
 
 const lookMs = 1_000;
+/** A request that lasts so long here, and has ended elsewhere, lets nobody in. */
+const standsMs = 3_000;
+/** And ends sessions after so long. */
+const standsLongMs = 30_000;
 const slotsMin = 1_000;
 /** Ends sessions at so many times what lets nobody in. */
 const endsTimes = 3;
@@ -48,6 +62,13 @@ export class Lagging {
   private readonly refusesAt: number;
   private isRefusing = false;
   private hasEnded = false;
+  /** Ahead of the slot behind the pointer. `blockedBy` null: nobody was asked yet. */
+  private stands: {
+    readonly pointer: Slot;
+    readonly sinceMs: number;
+    blockedBy: readonly ForeignProcess[] | null;
+    hasEnded: boolean;
+  } | null = null;
   private measured: { readonly atMs: number; readonly lag: number; readonly commitPoint: Slot } | null = null;
   private notBeforeMs = Number.NEGATIVE_INFINITY;
 
@@ -59,6 +80,8 @@ export class Lagging {
 
   /** Null: it may let clients in. */
   get whyNot(): string | null {
+    const { standing } = this;
+    if (standing !== null) return standing;
     // Nobody else waits for a group of one.
     const lag = this.options.isAlone() ? 0 : this.lag();
     this.isRefusing = lag > (this.isRefusing ? this.refusesAt / 2 : this.refusesAt);
@@ -74,7 +97,51 @@ export class Lagging {
     return position === null ? 0 : position.commitPoint - position.pointer;
   }
 
+  /** For people; null: it goes on. */
+  private get standing(): string | null {
+    const { stands } = this;
+    if (stands === null) return null;
+    const ms = this.options.timers.nowMs() - stands.sinceMs;
+    if (ms < standsMs) return null;
+    const names = (stands.blockedBy ?? []).map(
+      ({ pid, application }) => `process ${pid} (${application || 'no application_name'})`,
+    );
+    const blocked = names.length === 0 ? '' : `: ${names.join(', ')} of this PostgreSQL blocks it`;
+    return `this replica has been at slot ${stands.pointer + 1} for ${Math.round(ms / 1000)} s, which others have executed${blocked}`;
+  }
+
+  private lookWhetherItStands(): void {
+    const { timers, position, endedElsewhere, isHalted, endSessions, logger } = this.options;
+    const at = position();
+    const { stands } = this;
+    // While its database is away, or started anew, it goes on standing.
+    const isBehind = at === null ? stands !== null || isHalted() : endedElsewhere() > at.pointer;
+    const pointer = at?.pointer ?? stands?.pointer ?? (0 as Slot);
+    if (!isBehind || stands === null || stands.pointer !== pointer) {
+      if (stands?.blockedBy != null) logger.info({ slot: pointer }, 'execution goes on');
+      this.stands = isBehind ? { pointer, sinceMs: timers.nowMs(), blockedBy: null, hasEnded: false } : null;
+      return;
+    }
+    const { standing } = this;
+    if (standing === null) return;
+    void this.askWhoBlocks(stands);
+    if (stands.hasEnded || timers.nowMs() - stands.sinceMs < standsLongMs) return;
+    stands.hasEnded = true;
+    endSessions(standing);
+  }
+
+  /** Never rejects. */
+  private async askWhoBlocks(stands: NonNullable<Lagging['stands']>): Promise<void> {
+    const isFirst = stands.blockedBy === null;
+    stands.blockedBy ??= [];
+    stands.blockedBy = await this.options.blockedBy();
+    const { blockedBy } = stands;
+    if (isFirst && this.stands === stands)
+      this.options.logger.warn({ slot: stands.pointer + 1, blockedBy }, this.standing ?? 'execution stands');
+  }
+
   private look(): void {
+    this.lookWhetherItStands();
     const lag = this.lag();
     const { whyNot } = this;
     if (whyNot === null) this.hasEnded = false;

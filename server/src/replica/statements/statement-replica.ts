@@ -25,6 +25,7 @@ import { LogTrouble } from '../status/log-trouble.ts';
 import { statusOf, type DatabaseStatus } from '../status/status-report.ts';
 import type { Adoptions } from './adoptions.ts';
 import type { DigestExchange } from './digest-exchange.ts';
+import type { Lagging } from './lagging.ts';
 import type { ShownOperations } from './shown-operations.ts';
 import type { Submissions } from './submissions.ts';
 
@@ -52,6 +53,7 @@ export interface StatementReplicaParts {
   readonly database: StatementDatabase;
   readonly digests: Pick<DigestExchange, 'take' | 'stop'>;
   readonly adoptions: Pick<Adoptions, 'chosen' | 'take' | 'stop'>;
+  readonly lagging: Pick<Lagging, 'whyNot'>;
   readonly tracker: RecoveryTracker;
   readonly events: ReplicaEvents;
   /** What entries hold, for people. */
@@ -189,7 +191,7 @@ export class StatementReplica implements ProtocolListener {
       slowness: null,
       recovery: tracker.current(),
       databaseUp: database.isUp,
-      replayPaused: null,
+      replayPaused: this.parts.lagging.whyNot,
       launchStep: null,
       role,
       service,

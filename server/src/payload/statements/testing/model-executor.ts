@@ -1,6 +1,6 @@
 /** An executor without a database, which remembers what it was given. */
 import type { Slot } from '../../../multipaxos/types/names.ts';
-import type { StartOutcome, StatementExecutor } from '../executor.ts';
+import type { ForeignProcess, StartOutcome, StatementExecutor } from '../executor.ts';
 import type { Operation } from '../operation.ts';
 
 export class ModelExecutor implements StatementExecutor {
@@ -53,6 +53,10 @@ export class ModelExecutor implements StatementExecutor {
 
   factsOf(): null {
     return null;
+  }
+
+  blockedBy(): Promise<readonly ForeignProcess[]> {
+    return Promise.resolve([]);
   }
 
   openTransactions(): number {
