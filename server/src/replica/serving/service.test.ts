@@ -322,6 +322,9 @@ describe('the functions of clients are looked at', () => {
     expect(await found()).toBe(false);
     await servesUnder(ballot(1));
     expect(await service.lookAtFunctions('app', 'known', 5)).toMatchObject({ mark: 'app known' });
+    // For those who are to go on elsewhere.
+    service.drain('it hands over');
+    expect(await found()).toBe(true);
     service.serveElsewhere(r2, 'r2 leads');
     expect(await found()).toBe(false);
     world.standby = true;

@@ -256,7 +256,7 @@ export class ReplicaService implements ClientService {
   ): Promise<FunctionsLook | null> {
     const { reads } = this;
     const life = reads.standby()?.life ?? null;
-    if (life === null && this.current.kind !== 'here') return null;
+    if (life === null && this.servedUnder === null) return null;
     if (life !== null && (await reads.awaitCurrent(life, waitMs)).code !== 'current') return null;
     try {
       return await this.options.lookAtFunctions(database, known);
