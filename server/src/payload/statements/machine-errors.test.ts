@@ -20,6 +20,7 @@ it('an error of the machine is told by its SQLSTATE and by the file of PostgreSQ
   expect(of('58P01', 'md.c', 'extension.c', 'pl_exec.c')).toEqual([true, false, false]);
   expect(of('42501', 'fd.c', 'aclchk.c')).toEqual([true, false]);
   expect(of('XX000', 'bufmgr.c', 'lsyscache.c')).toEqual([true, false]);
+  expect(of('XX002', 'nbtinsert.c')).toEqual([false]);
   expect(of('XX001', 'bufmgr.c', 'heaptoast.c', 'pl_exec.c')).toEqual([true, true, false]);
   expect(of('22012', 'int.c', 'md.c')).toEqual([false, false]);
   expect(tellsOfMachine(errorFromFields(new Map([['C', '53100']])))).toBe(false);
