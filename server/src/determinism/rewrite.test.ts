@@ -105,6 +105,9 @@ test.each([
   'alter role r password null',
   "create role r password 'SCRAM-SHA-256$4096:c2FsdA==$a2V5:a2V5'",
   "select ('then'::text)::date, 'now'::text",
+  "select * from xmltable('/a' passing '<a><t>now</t></a>' columns t text path 't')",
+  "select * from xmltable('/a' passing '<a><t>you know</t></a>' columns t date path 't')",
+  "select json_value('{\"a\":\"now\"}', '$.a' returning text), 'a=>know, now=>1'::hstore, 'a=>now'::text",
   'create operator ?&? (rightarg = int4, function = int4abs)',
   'create aggregate s (int) (sfunc = int4pl, stype = int)',
   'create aggregate s (int) (sfunc = app.lastval, stype = int)',
@@ -129,6 +132,21 @@ test.each([
   ["insert into t values ('[2026-01-01, Now )')", "'now' without a type"],
   ["select '(1,now)'::pair, '(a,b)'::pair", "'now' without a type"],
   ["select '(a,tomorrow)'::pair", "'now' without a type"],
+  [
+    "select * from xmltable('/a' passing '<a><t>now</t></a>' columns t timestamptz path 't')",
+    "'now' as a date or time",
+  ],
+  [
+    "insert into t select x.d from xmltable('/a' passing xmlparse(document '<a t=\"Today\"/>') columns d date[] path '@t') x",
+    "'now' as a date or time",
+  ],
+  [
+    "select * from json_table('{\"t\":\"now\"}', '$' columns (nested path '$' columns (t timestamptz path '$.t')))",
+    "'now' as a date or time",
+  ],
+  ["select json_value('\"tomorrow\"', '$' returning date)", "'now' as a date or time"],
+  ["select populate_record(null::r, 't=>now'::hstore)", "'now' without a type"],
+  ['select \'a=>1, "t"=>"now", b=>2\'::hstore', "'now' without a type"],
   ['select txid_current()', 'transaction ids'],
   ['select ctid from t', 'system columns'],
   ["set barista.request_id = 'a'", 'settings of the gateway'],
@@ -535,4 +553,10 @@ test.each([
 test('a body whose words repeat is looked through once', () => {
   const body = 'fetch first ('.repeat(4000);
   expect(rewritten(`do $$${body}$$`)).toBe(`do $$${body}$$`);
+});
+
+test('documents within documents are looked into so far only', () => {
+  const calls = 800;
+  const sql = `select ${'json_value('.repeat(calls)}'1'${", '$' returning date)".repeat(calls)}`;
+  expect(rewriteQuery(sql, context)).toMatchObject({ kind: 'rewritten' });
 });

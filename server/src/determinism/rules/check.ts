@@ -18,13 +18,14 @@ import {
   takesSql,
 } from './functions.ts';
 import { bindingRefusal } from './bound-functions.ts';
-import { holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
+import { clockTypes, holdsRelativeTime, isRelativeTime, mentionsClock } from './relative-times.ts';
 import { acknowledgeOf } from './acknowledge.ts';
 import { CatalogRows, ownColumns } from './catalog-rows.ts';
 import { CatalogSchemas } from './catalog-schemas.ts';
 import { clockConfig, clockSet } from './clocks.ts';
 import { picksRefusal, picksWithoutOrder } from './picks-without-order.ts';
 import { stringRefusal } from './sql-in-strings.ts';
+import { documentRefusal } from './times-in-documents.ts';
 import {
   mayTellTemporarySchema,
   numberRefusal,
@@ -42,12 +43,6 @@ type Inspect = Parameters<typeof stringRefusal>[2];
 type Finding = Omit<Refusal, 'kind' | 'sqlstate'> | Edit | undefined;
 
 const systemColumns = new Set(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid']);
-const clockTypes = new Set(
-  'date time timetz timestamp timestamptz daterange tsrange tstzrange datemultirange tsmultirange tstzmultirange'.split(
-    ' ',
-  ),
-);
-
 /** `name` or `pg_catalog.name` from `at` on: the whole of it gives way. */
 function nameLength(text: string, at: number): number {
   const name = /^(?:"?pg_catalog"?\s*\.\s*)?(?:"[a-z_0-9]+"|[A-Za-z_0-9]+)/i.exec(text.slice(at, at + 200));
@@ -254,6 +249,8 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
   if (kind === 'A_Const') return checkLiteral(visited);
   if (kind === 'TypeCast') return checkCast(visited);
   if (isWrite && picksWithoutOrder(visited)) return picksRefusal;
+  const inDocument = documentRefusal(visited);
+  if (inDocument !== undefined) return inDocument;
   if (kind === 'RangeTableSample' && node.repeatable === undefined)
     return { message: 'TABLESAMPLE without REPEATABLE', rule: 'samples' };
   if (kind === 'ColumnRef') {

@@ -2,6 +2,13 @@
  * Texts that PostgreSQL's date and time types read by the clock: now, today, tomorrow, yesterday, alone or beside a time of day.
  */
 
+/** Types whose texts are read so. */
+export const clockTypes: ReadonlySet<string> = new Set(
+  'date time timetz timestamp timestamptz daterange tsrange tstzrange datemultirange tsmultirange tstzmultirange'.split(
+    ' ',
+  ),
+);
+
 const words = '(?:now|today|tomorrow|yesterday)';
 /** What may stand beside such a word: a time, a zone, a word for one. */
 const beside = /^(?:[-+:.\d]+|allballs|zulu|utc|z|am|pm|[a-z]+\/[a-z_]+|[a-z]{1,3}t)$/i;
@@ -25,6 +32,9 @@ const range = new RegExp(`^[\\s"{]*[[(]${bound},${bound}[\\])][\\s"}]*$`, 'i');
 /** One of several values: the bound of a range, a field of a row, an element. */
 const oneOfSeveral = new RegExp(`^[\\s"]*[[({](?:.*[[({,])?[\\s"]*${words}[\\s"]*[\\])},]`, 'is');
 
+/** A value of hstore. */
+const ofKey = new RegExp(`=>[\\s"]{0,9}${words}[\\s"]{0,9}(?:,|$)`, 'i');
+
 /** For literals whose type is not known: only what has no other sense worth the risk. */
 export function isRelativeTime(text: string): boolean {
   return text.length < 256 && (isClockAmongTimes(text) || (mentionsClock(text) && range.test(text)));
@@ -32,7 +42,7 @@ export function isRelativeTime(text: string): boolean {
 
 /** For literals of a type that may have times in it. */
 export function holdsRelativeTime(text: string): boolean {
-  return isRelativeTime(text) || (text.length < 1024 && oneOfSeveral.test(text));
+  return isRelativeTime(text) || (text.length < 1024 && (oneOfSeveral.test(text) || ofKey.test(text)));
 }
 
 /** For literals that are dates or times: where a word of the clock stands in them at all. */
