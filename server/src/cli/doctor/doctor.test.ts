@@ -233,7 +233,16 @@ describe('the doctor', () => {
       factsWith({ syncMs: { ok: true, value: [0.001] } }),
       /^warning: .* sooner than a disk can/,
     ],
-    ['a disk that was not measured', factsWith({ syncMs: unknown }), /^notice: How fast .* EIO/],
+    [
+      'a disk that cannot be written to',
+      factsWith({ syncMs: unknown }),
+      /^error: A file could not be written .* EIO/,
+    ],
+    [
+      'a disk that was not measured',
+      factsWith({ syncMs: { ok: false, reason: 'EACCES: permission denied' } }),
+      /^notice: How fast .* EACCES/,
+    ],
     ['no PostgreSQL', factsWith({ programs: unknown }), /^error: EIO/],
     [
       'another PostgreSQL',

@@ -74,16 +74,25 @@ const fewFiles: Rule = ({ openFilesMax, config }) => {
   );
 };
 
+/** Who asks may lack a right that the replica has; these fail for everybody. */
+const failsForAll = /^(?:EROFS|EIO|ENOSPC|EDQUOT)\b/;
+
 /** Not known is not right. */
-const syncUnknown: Rule = ({ syncMs }) =>
-  syncMs === null || syncMs.ok
-    ? []
-    : [
-        notice(
-          `How fast the disk of dataDir is was not measured: ${syncMs.reason}.`,
+const syncUnknown: Rule = ({ syncMs }) => {
+  if (syncMs === null || syncMs.ok) return [];
+  const { reason } = syncMs;
+  return [
+    failsForAll.test(reason)
+      ? error(
+          `A file could not be written and synced in dataDir: ${reason}.`,
+          'A replica cannot run there: look at how the file system is mounted, at its free space, and at the disk.',
+        )
+      : notice(
+          `How fast the disk of dataDir is was not measured: ${reason}.`,
           'Nothing, unless it seems slow.',
         ),
-      ];
+  ];
+};
 
 export const programRules = {
   noPrograms,
