@@ -34,8 +34,36 @@ const lockedSql =
   WHERE l.locktype = 'object' AND l.classid = 'pg_catalog.pg_database'::pg_catalog.regclass
     AND (l.mode = 'ShareLock' OR l.mode = 'ShareRowExclusiveLock' OR l.mode = 'ExclusiveLock' OR l.mode = 'AccessExclusiveLock')`);
 
-/** Names of the databases that no session can enter now, since a session or a prepared transaction has them locked. @throws Error of PostgreSQL */
-export async function lockedDatabases(client: Client): Promise<ReadonlySet<string>> {
+/** Whoever owns a database can lock its catalogs, by VACUUM FULL, and each session that begins there reads them. Catalogs have the same oids in all databases. */
+const catalogLockedSql =
+  ownSql(`SELECT pg_catalog.namesend(d.datname) AS bytes, c.relname::pg_catalog.text AS catalog, l.pid, l.granted AS "isGranted",
+    CASE WHEN NOT l.granted THEN pg_catalog.array_to_string(pg_catalog.pg_blocking_pids(l.pid), ', ') END AS behind
+  FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_database d ON d.oid = l.database JOIN pg_catalog.pg_class c ON c.oid = l.relation
+  WHERE l.locktype = 'relation' AND l.relation < 16384 AND l.mode = 'AccessExclusiveLock' ORDER BY l.granted, l.pid`);
+
+interface CatalogLock {
+  readonly bytes: Buffer;
+  readonly catalog: string;
+  /** Null: of a transaction that is prepared. */
+  readonly pid: number | null;
+  readonly isGranted: boolean;
+  readonly behind: string | null;
+}
+
+function reasonOf({ catalog, pid, isGranted, behind }: CatalogLock): string {
+  const holder = pid === null ? 'a prepared transaction' : `process ${pid}`;
+  if (isGranted) return `${holder} has its catalog ${catalog} locked`;
+  // As PostgreSQL tells a prepared transaction.
+  const others = behind === '0' ? 'a prepared transaction' : `process ${behind}`;
+  return `${holder} waits to lock its catalog ${catalog}, behind ${others}`;
+}
+
+/** Names of the databases that no session can enter now, and why: a session or a prepared transaction has them locked, or a catalog of theirs, or waits for that. @throws Error of PostgreSQL */
+export async function lockedDatabases(client: Client): Promise<ReadonlyMap<string, string>> {
+  const catalogs = await client.query<CatalogLock>(catalogLockedSql);
   const { rows } = await client.query<{ bytes: Buffer }>(lockedSql);
-  return new Set(rows.map(({ bytes }) => exactName(bytes)));
+  return new Map([
+    ...catalogs.rows.map((lock) => [exactName(lock.bytes), reasonOf(lock)] as const),
+    ...rows.map(({ bytes }) => [exactName(bytes), 'somebody has it locked'] as const),
+  ]);
 }

@@ -16,7 +16,7 @@ let root: string;
 let version: string;
 let primary: PlainPostgres;
 let standby: PlainPostgres;
-let holder: Client | null = null;
+const holders: Client[] = [];
 const never = new AbortController().signal;
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -34,8 +34,7 @@ beforeAll(async () => {
   await primary.query('CREATE TABLE pairs AS SELECT generate_series(1, 10) AS a');
 });
 afterEach(async () => {
-  await holder?.end();
-  holder = null;
+  for (const holder of holders.splice(0)) await holder.end();
 });
 afterAll(async () => {
   for (const postgres of [standby, primary]) await postgres.stop('immediate');
@@ -44,23 +43,34 @@ afterAll(async () => {
 
 /** Keeps what it says in an open transaction until the test is over. */
 async function hold(statement: string): Promise<void> {
-  holder = await primary.client('theirs');
+  const holder = await primary.client('theirs');
+  holders.push(holder);
   await holder.query(`BEGIN; ${statement}`);
 }
+
+/** As the owner of a database can, until the test is over: nobody begins a session there. */
+async function shutOut(catalog: string): Promise<void> {
+  await hold(`ANALYZE pg_catalog.${catalog}`);
+  const waiter = await primary.client('theirs');
+  holders.push(waiter);
+  waiter.query(`VACUUM FULL pg_catalog.${catalog}`).catch(() => undefined);
+  await expect.poll(() => primary.value('SELECT count(*) FROM pg_locks WHERE NOT granted')).toBe('1');
+}
+
+const awaited = (catalog: string, before = ''): string =>
+  expect.stringMatching(
+    `^theirs : ${before}process \\d+ waits to lock its catalog ${catalog}, behind process \\d+$`,
+  ) as string;
 
 async function open(postgres: PlainPostgres, options: DigestOptions = {}): Promise<DigestSnapshot> {
   const source = createDigestSource({ socketDir: postgres.socketDir, version }, options);
   return (await source.prepare()).open(7 as Slot, () => false, never);
 }
 
-async function digestOf(
-  postgres: PlainPostgres,
-  options: DigestOptions = {},
-  msMax?: number,
-): Promise<DataDigest> {
+async function digestOf(postgres: PlainPostgres, options: DigestOptions = {}): Promise<DataDigest> {
   const snapshot = await open(postgres, options);
   try {
-    return await snapshot.digest(never, msMax);
+    return await snapshot.digest(never);
   } finally {
     await snapshot.close();
   }
@@ -103,26 +113,34 @@ it('a change of a type deep within a column counts as a change of each table tha
 });
 
 it('a database whose catalogs are not read in time is left out, and the others are compared', async () => {
+  const snapshot = await open(primary, { statementMs: 2000 });
   await hold('LOCK TABLE pg_catalog.pg_enum');
-  const digest = await digestOf(primary, { statementMs: 2000 });
-  expect(placesLeftOut(digest)).toEqual(['theirs : its catalogs could not be read within 2 s']);
+  const digest = await snapshot.digest(never);
+  await snapshot.close();
+  expect(placesLeftOut(digest)).toEqual([
+    expect.stringMatching(
+      /^theirs : its catalogs could not be read within 2 s: process \d+ has its catalog pg_enum locked$/,
+    ),
+  ]);
   expect(rowsOf(digest, 'public.pairs')).toBe(10);
   expect(digest.objects.filter(({ database }) => database === 'theirs')).toEqual([]);
 });
 
 it('a database that is not read in its share of the time is left out', async () => {
+  const snapshot = await open(primary);
   await hold('LOCK TABLE pg_catalog.pg_enum');
   // Less than a lock is waited for.
-  const { skipped, objects } = await digestOf(primary, {}, 4500);
+  const { skipped, objects } = await snapshot.digest(never, 4500);
+  await snapshot.close();
   const reason = expect.stringMatching(/^it was not read within \d s$/) as string;
   expect(skipped).toContainEqual({ database: 'theirs', name: '', reason });
   expect(objects.filter(({ database }) => database === 'theirs')).toEqual([]);
 });
 
 it('a comparison that is given up while catalogs are read leaves no session', async () => {
-  await hold('LOCK TABLE pg_catalog.pg_enum');
   const waiting = 'SELECT count(*) FROM pg_locks WHERE NOT granted';
   const snapshot = await open(primary);
+  await hold('LOCK TABLE pg_catalog.pg_enum');
   const control = new AbortController();
   const digesting = snapshot.digest(control.signal);
   await expect.poll(() => primary.value(waiting)).toBe('1');
@@ -137,6 +155,36 @@ it('a comparison that is given up while catalogs are read leaves no session', as
     .toBe('0');
   const log = readFileSync(join(primary.directory, 'postgres.log'), 'utf8');
   expect(log).toMatch(/canceling statement due to user request/);
+});
+
+it('a database that lets no session begin for a lock of its catalogs is left out, with who holds it, and no session waits for it', async () => {
+  await shutOut('pg_class');
+  const digest = await digestOf(primary);
+  expect(placesLeftOut(digest)).toEqual([awaited('pg_class')]);
+  expect(rowsOf(digest, 'public.pairs')).toBe(10);
+  expect(await primary.value('SELECT count(*) FROM pg_locks WHERE NOT granted')).toBe('1');
+});
+
+it('a database whose catalogs are locked when the snapshots are taken is left out, and the others are compared', async () => {
+  const source = createDigestSource({ socketDir: primary.socketDir, version });
+  const prepared = await source.prepare();
+  // So that the session that is there has to look into the catalog again.
+  await primary.query('VACUUM FULL pg_catalog.pg_proc', 'theirs');
+  await shutOut('pg_proc');
+  const snapshot = await prepared.open(7 as Slot, () => false, never);
+  const digest = await snapshot.digest(never);
+  await snapshot.close();
+  expect(placesLeftOut(digest)).toEqual([awaited('pg_proc')]);
+  expect(rowsOf(digest, 'public.pairs')).toBe(10);
+});
+
+it('a database that no session can enter when it is read is left out', async () => {
+  const snapshot = await open(primary);
+  await shutOut('pg_class');
+  const digest = await snapshot.digest(never);
+  await snapshot.close();
+  expect(placesLeftOut(digest)).toEqual([awaited('pg_class', 'no session could begin there in time: ')]);
+  expect(rowsOf(digest, 'public.pairs')).toBe(10);
 });
 
 it('a sequence that is being dropped has the sequences of its database left out at a standby, and nothing else', async () => {

@@ -26,7 +26,7 @@ import {
 import { sqlStateOf } from '../database-error.ts';
 import type { ListedDatabase } from '../databases.ts';
 import { inMainDatabase, isEnterTimeout } from '../pg-client.ts';
-import { HeldSnapshot, sequencesMs } from './held-snapshot.ts';
+import { HeldSnapshot, isTimeLimit, sequencesMs } from './held-snapshot.ts';
 import { nameOf, readDatabase } from './read-database.ts';
 import { lockTimeoutMs, type ReadingAddress, statementMsUsual } from './reading-session.ts';
 
@@ -35,7 +35,9 @@ const retakeMs = 1;
 /** At whether a database is still locked. */
 const lookAgainMs = 100;
 /** Of one database, beyond the wait for its lock: a machine may be busy. */
-const enterMsMax = 10_000;
+const enterMsUsual = 10_000;
+/** While commits wait. */
+const enterMsHurried = 1000;
 const dayMs = 86_400_000;
 
 export interface DigestOptions {
@@ -71,6 +73,8 @@ class Prepared implements PreparedDigest {
   private readonly held = new Map<string, HeldSnapshot>();
   /** Databases that let nobody in, or could not be reached, and why. */
   private readonly refused = new Map<string, string>();
+  /** Those of them that cost time, and are not tried again: one database is not to cost the comparison of all others. */
+  private readonly givenUp = new Map<string, string>();
 
   constructor(address: ReadingAddress, main: HeldSnapshot, databasesMax: number) {
     this.address = address;
@@ -82,7 +86,10 @@ class Prepared implements PreparedDigest {
   /** Whatever changes until the snapshots are taken is made up for then. */
   async connect(): Promise<void> {
     try {
-      await this.reach(this.inTurn(await this.main.databases(), 0), lockTimeoutMs);
+      await this.reach(this.inTurn(await this.main.databases(), 0), {
+        waitMs: lockTimeoutMs,
+        enterMsMax: enterMsUsual,
+      });
     } catch (error) {
       await this.close();
       throw error;
@@ -119,11 +126,28 @@ class Prepared implements PreparedDigest {
       await held.close();
     }
     // Commits wait meanwhile.
-    await this.reach(wanted, 0);
-    await Promise.all(
-      [...this.held.values()].filter((held) => held !== this.main).map((held) => held.take()),
-    );
+    await this.reach(wanted, { waitMs: 0, enterMsMax: enterMsHurried });
+    const others = [...this.held.values()].filter((held) => held !== this.main);
+    await Promise.all(others.map((held) => this.takeOne(held)));
     return listed;
+  }
+
+  /** Somebody may have locked catalogs that the session has to look into again. */
+  private async takeOne(held: HeldSnapshot): Promise<void> {
+    try {
+      await held.take();
+    } catch (error) {
+      if (!isTimeLimit(error)) throw error;
+      this.held.delete(held.database);
+      await this.giveUp(held.database, `its catalogs could not be read: ${(error as Error).message}`);
+      await held.close();
+    }
+  }
+
+  private async giveUp(name: string, reason: string): Promise<void> {
+    const why = (await this.main.locked()).get(name) ?? reason;
+    this.givenUp.set(name, why);
+    this.refused.set(name, why);
   }
 
   /** The main database, and as many of the others as may be compared at once: drawn by the slot, so the same on all replicas, and others with each slot however far apart these are. */
@@ -137,29 +161,36 @@ class Prepared implements PreparedDigest {
   }
 
   /** A database that is locked is waited for so long, and left out then. */
-  private async reach(wanted: readonly ListedDatabase[], waitMs: number): Promise<void> {
+  private async reach(
+    wanted: readonly ListedDatabase[],
+    { waitMs, enterMsMax }: { readonly waitMs: number; readonly enterMsMax: number },
+  ): Promise<void> {
     this.refused.clear();
+    for (const [name, reason] of this.givenUp) this.refused.set(name, reason);
     let missing = wanted.filter(({ name }) => !this.held.has(name));
     for (const { name, isOpen, isBroken } of missing)
       if (!isOpen || isBroken) this.refused.set(name, 'it lets nobody in');
     missing = missing.filter(({ name }) => !this.refused.has(name));
+    let locked: ReadonlyMap<string, string> = new Map();
     for (const until = performance.now() + waitMs; missing.length > 0; await sleep(lookAgainMs)) {
-      const locked = await this.main.locked();
+      locked = await this.main.locked();
       // A session that waited for the lock would stay in PostgreSQL when it is given up here.
-      await Promise.all(missing.filter(({ name }) => !locked.has(name)).map((each) => this.reachOne(each)));
-      missing = missing.filter(({ name }) => locked.has(name));
+      const open = missing.filter(({ name }) => !locked.has(name));
+      await Promise.all(open.map((each) => this.reachOne(each, enterMsMax)));
+      missing = missing.filter((each) => !open.includes(each));
       if (performance.now() >= until) break;
     }
-    for (const { name } of missing) this.refused.set(name, 'somebody has it locked');
+    for (const { name } of missing) this.refused.set(name, locked.get(name)!);
   }
 
-  private async reachOne(database: ListedDatabase): Promise<void> {
+  private async reachOne(database: ListedDatabase, enterMsMax: number): Promise<void> {
     const { name } = database;
     try {
       this.held.set(name, await HeldSnapshot.open({ ...this.address, enterMsMax }, database));
     } catch (error) {
       // PostgreSQL says no: it was removed in this very moment, say, or there are too many sessions. Or it was locked in this very moment.
-      if (isEnterTimeout(error)) this.refused.set(name, `it could not be entered within ${enterMsMax} ms`);
+      if (isEnterTimeout(error) || isTimeLimit(error))
+        await this.giveUp(name, `it could not be entered within ${enterMsMax} ms`);
       else if (sqlStateOf(error) === null) throw error;
       else this.refused.set(name, (error as Error).message);
     }
@@ -204,7 +235,8 @@ class Prepared implements PreparedDigest {
       const leftMs = Math.max(1, untilMs - performance.now());
       // None takes the time of all others; where they come by size, one that needs more than half of the time leaves too little for the next in any case.
       const share = Math.ceil(snapshot === order.at(-1) ? leftMs : leftMs / 2);
-      const options = { address: this.address, snapshot, withShared, msMax: share };
+      const locked = (): ReturnType<HeldSnapshot['locked']> => this.main.locked();
+      const options = { address: this.address, snapshot, withShared, msMax: share, locked };
       const read = await readDatabase(options, signal);
       objects.push(...read.objects, ...sequencesOf(snapshot));
       skipped.push(...read.skipped);

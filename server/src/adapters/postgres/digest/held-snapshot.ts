@@ -41,8 +41,12 @@ const sequencesSql =
 const heldMs = 1000;
 /** A sequence that somebody drops in an open transaction is locked on standbys, too. */
 export const sequencesMs = 800;
+const timeLimits: ReadonlySet<string | null> = new Set(['57014', '55P03']);
+
 /** By the time limit, or that for locks. */
-const inTimeOnly: ReadonlySet<string | null> = new Set(['57014', '55P03']);
+export function isTimeLimit(error: unknown): boolean {
+  return timeLimits.has(sqlStateOf(error));
+}
 
 /** Large databases are best read last; about how large each is, with what is in its catalogs of that. */
 const aboutSql = ownSql(
@@ -127,7 +131,7 @@ export class HeldSnapshot {
     try {
       return (await client.query<SequencePosition>(sequencesSql)).rows;
     } catch (error) {
-      if (inTimeOnly.has(sqlStateOf(error))) return 'late';
+      if (isTimeLimit(error)) return 'late';
       throw error;
     } finally {
       await client.query(limitSql(statementMs)).catch(() => undefined);
@@ -144,8 +148,8 @@ export class HeldSnapshot {
     return (await listDatabases(this.client)).filter(({ isSealed }) => !isSealed);
   }
 
-  /** Names of databases that cannot be entered now. */
-  locked(): Promise<ReadonlySet<string>> {
+  /** Names of databases that cannot be entered now, and why. */
+  locked(): Promise<ReadonlyMap<string, string>> {
     return lockedDatabases(this.client);
   }
 

@@ -12,7 +12,7 @@ import { sqlStateOf } from '../database-error.ts';
 import { exactName } from '../exact-name.ts';
 import { isEnterTimeout } from '../pg-client.ts';
 import { openCopySession, type CopiedRows, type CopySession } from './copy-session.ts';
-import type { HeldSnapshot } from './held-snapshot.ts';
+import { type HeldSnapshot, isTimeLimit } from './held-snapshot.ts';
 import {
   cancelStatement,
   endSession,
@@ -43,6 +43,8 @@ export interface ReadDatabaseOptions {
   readonly withShared: boolean;
   /** What is not read by then is left out. */
   readonly msMax: number;
+  /** Databases whose locks keep sessions out, and who has them. */
+  readonly locked: () => Promise<ReadonlyMap<string, string>>;
 }
 
 /** A relation that was read, or could not be, and was not looked at again yet. */
@@ -79,8 +81,9 @@ export async function readDatabase(
   } catch (error) {
     signal.throwIfAborted();
     if (over.aborted) return reading.digest(`it was not read within ${Math.round(options.msMax / 1000)} s`);
-    if (error instanceof LeftOut) return reading.digest(error.message);
-    throw error;
+    if (!(error instanceof LeftOut)) throw error;
+    const holder = (await options.locked()).get(options.snapshot.database);
+    return reading.digest(holder === undefined ? error.message : `${error.message}: ${holder}`);
   } finally {
     over.removeEventListener('abort', cancel);
     await reading.close();
@@ -295,7 +298,9 @@ async function entered<T>(session: Promise<T>): Promise<T> {
   } catch (error) {
     const sqlState = sqlStateOf(error);
     const isAway = sqlState === null ? !isEnterTimeout(error) : sqlState.startsWith('57P');
-    throw isAway ? error : new LeftOut((error as Error).message, { cause: error });
+    if (isAway) throw error;
+    const why = isTimeLimit(error) ? 'no session could begin there in time' : (error as Error).message;
+    throw new LeftOut(why, { cause: error });
   }
 }
 

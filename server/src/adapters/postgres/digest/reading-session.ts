@@ -51,7 +51,8 @@ export async function openReadingSession(
       ...readingSettings,
       // Without it, a plan that takes a client's many objects for few would go through their square.
       enable_nestloop: 'off',
-      lock_timeout: String(lockTimeoutMs),
+      // Catalogs may be locked that a session reads when it begins: it is not to wait for that when it is given up here.
+      lock_timeout: String(Math.min(lockTimeoutMs, enterMsMax ?? lockTimeoutMs)),
       statement_timeout: String(statementMs),
     },
     ...(port === undefined ? {} : { port }),
