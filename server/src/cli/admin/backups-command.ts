@@ -120,7 +120,7 @@ export async function runVerifyBackup(
       throw testError(error, signal);
     })
     .finally(() => progress.clear());
-  tell(file, report, say);
+  tellRestoreTest(file, report, say);
 }
 
 /** What tests have left that a power loss ended: each takes as much space as a database. */
@@ -150,20 +150,23 @@ async function archiveOf(config: ReplicaConfig | null): Promise<string | null> {
   );
 }
 
-function tell(
-  file: string,
-  { takenAt, end, lastCommit, pages, amcheck, complaints, doubts }: RestoreTestReport,
-  say: Say,
-): void {
+/** @throws CliError if something is wrong in it */
+export function tellRestoreTest(file: string, report: RestoreTestReport, say: Say): void {
+  const { takenAt, end, lastCommit, pages, amcheck, complaints, doubts, unchecked } = report;
   if (complaints.length > 0)
     throw new CliError(`${file} can be restored, but is damaged:\n${listOf(complaints)}`);
   const last = lastCommit === null ? '' : `, its last transaction of ${lastCommit}`;
+  const where = unchecked.length === 0 ? '' : ' of the other databases';
   const indexes = amcheck
-    ? 'tables and indexes agree, as far as PostgreSQL can tell'
+    ? `tables and indexes${where} agree, as far as PostgreSQL can tell`
     : 'tables were not compared with indexes, for this PostgreSQL has no amcheck';
   say(
     `${file}, taken at ${takenAt}, can be restored: replayed to ${end}${last}; ${pages} pages are whole, ${indexes}.`,
   );
+  if (unchecked.length > 0)
+    say(
+      `These databases were not checked, but for their pages. They are invalid, since a DROP DATABASE of them was interrupted: nobody can connect to them, and they can only be dropped.\n${listOf(unchecked)}`,
+    );
   if (doubts.length > 0) {
     say(
       `These are shorter than PostgreSQL noted, and no index tells whether rows are missing. As a rule they lack empty pages that PostgreSQL had made ahead; compare the number of rows if in doubt:\n${listOf(doubts)}`,

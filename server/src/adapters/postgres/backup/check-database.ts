@@ -206,6 +206,15 @@ async function orComplaint(complaints: string[], name: string, check: () => Prom
   }
 }
 
+/** Databases whose DROP DATABASE was interrupted: PostgreSQL lets nobody in for any purpose but to drop them, and some of their files may be gone. @throws Error of PostgreSQL; the signal's reason */
+export async function invalidDatabases(
+  server: RunningPostgres,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const listed = await withClient(server, mainDatabase, signal, listDatabases);
+  return listed.filter(({ isBroken }) => isBroken).map(({ name }) => name);
+}
+
 /** Gives the names of those that let nobody in. @throws what `work` throws; Error of PostgreSQL; the signal's reason */
 export async function inEveryDatabase(
   server: RunningPostgres,

@@ -1,4 +1,4 @@
-/** A restore test of databases that a client has locked in prepared transactions. */
+/** A restore test of databases that cannot be entered as they are. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { testRestore } from './restore-test.ts';
 
 let root: string;
 let primary: PlainPostgres;
+let backups = 0;
 
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'barista-locked-'));
@@ -24,7 +25,7 @@ afterAll(async () => {
 });
 
 async function backup(): Promise<string> {
-  const file = join(root, 'backup');
+  const file = join(root, `backup-${++backups}`);
   let durable: DurablePosition = { position: await primary.position(), configuration: null };
   const { version } = await testBinaries();
   const source = createBackupSource({
@@ -66,5 +67,17 @@ it('prepared transactions that lock other databases keep no backup from being ch
     binaries: await testBinaries(),
     archive: null,
   });
-  expect(report).toMatchObject({ amcheck: true, complaints: [] });
+  expect(report).toMatchObject({ amcheck: true, complaints: [], unchecked: [] });
+});
+
+it('a database whose removal was interrupted is named as not checked', async () => {
+  await primary.query('CREATE DATABASE half_gone');
+  await primary.query("UPDATE pg_database SET datconnlimit = -2 WHERE datname = 'half_gone'");
+  const report = await testRestore({
+    file: await backup(),
+    directory: join(root, 'tested-too'),
+    binaries: await testBinaries(),
+    archive: null,
+  });
+  expect(report).toMatchObject({ complaints: [], unchecked: ['half_gone'] });
 });

@@ -10,6 +10,7 @@ import type { PgBinaries } from '../binaries.ts';
 import {
   checkRelations,
   doubtfulRelations,
+  invalidDatabases,
   dropPrepared,
   installAmcheck,
   openForChecks,
@@ -46,6 +47,8 @@ export interface RestoreTestReport {
   readonly complaints: readonly string[];
   /** What may be wrong, and may not: tables that are shorter than they were, or have empty pages among others. */
   readonly doubts: readonly string[];
+  /** Databases of which nothing but the pages was checked: they are invalid, and nobody can enter them. */
+  readonly unchecked: readonly string[];
 }
 
 /** @throws CopyError if it cannot be restored, with the reason; Error with PostgreSQL's words; the signal's reason */
@@ -74,7 +77,8 @@ async function check(
       const amcheck = await installAmcheck({ socketDir }, signal);
       const complaints = amcheck ? await checkRelations({ socketDir }, signal) : [];
       const doubts = await doubtfulRelations({ socketDir }, holes, signal);
-      return { amcheck, complaints, doubts, indexes: await listIndexFiles({ socketDir }, signal) };
+      const unchecked = await invalidDatabases({ socketDir }, signal);
+      return { amcheck, complaints, doubts, unchecked, indexes: await listIndexFiles({ socketDir }, signal) };
     },
   );
   const lost = await checkEntries(join(directory, 'data'), found.indexes, signal);
@@ -86,5 +90,6 @@ async function check(
     amcheck: found.amcheck,
     complaints: [...complaints, ...found.complaints, ...lost],
     doubts: found.doubts,
+    unchecked: found.unchecked,
   };
 }
