@@ -9,7 +9,7 @@ import { serverSources, textTakers } from './sources.ts';
 
 const counting = fileURLToPath(new URL('count-steps.ts', import.meta.url));
 /** The messages around a text cost more where the text is short. */
-const stepsPerByteMax = 300;
+const stepsPerByteMax = 250;
 /** One turn of the gateway's thread reads up to 4 MiB: a session that names its transactions holds a message of that length whole. With this they take some 50 ms. */
 const workPerByteMax = 50;
 

@@ -3,9 +3,10 @@
  *
  * Responsible for: which file, one at a time, how far it is. Invariants: at most `backupsMax` backups, and none is begun that may leave too little room on the disk; a backup that breaks off leaves no file.
  */
-import { readdir, stat, statfs } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeDirectories } from '../adapters/file-system.ts';
+import { spaceOf } from '../adapters/free-space.ts';
 import type { BackupsStatus } from '../api/replica-changes.ts';
 import { bearer } from '../main/admin-token.ts';
 
@@ -45,8 +46,7 @@ export interface DemoBackupsOptions {
 }
 
 export async function freeBytesOn(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
+  return (await spaceOf(directory)).freeBytes;
 }
 
 export function createDemoBackups({

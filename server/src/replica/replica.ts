@@ -357,7 +357,7 @@ export class Replica implements CoreListener {
       slowness: pace.message,
       recovery: tracker.current(),
       databaseUp: health.up,
-      replayPaused: health.paused,
+      applyStands: health.paused,
       launchStep: health.launchStep,
       role,
       service: kind,

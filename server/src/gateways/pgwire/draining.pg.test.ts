@@ -1,11 +1,16 @@
 /** Clients of a leader that hands over: what they have begun is answered, nothing new is begun, and they go on where somebody serves again. */
 import type { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { frameOf } from '../../pgwire/backend-messages.ts';
+import { front } from '../../pgwire/message-types.ts';
 import { startGateway, type TestGateway } from './testing/gateway.ts';
 import { ask, backends, leaderAt, q, sleep, sleeping } from './testing/helpers.ts';
 import { createMemoryClientService, type MemoryClientService } from './testing/memory-client-service.ts';
 import { startTestPostgres, type TestPostgres } from './testing/postgres.ts';
-import { connectWire } from './testing/wire-client.ts';
+import { connectWire, describeFrame } from './testing/wire-client.ts';
+
+const int16 = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff]);
+const int32 = (value: number): Buffer => Buffer.concat([int16(0), int16(value)]);
 
 let pg: TestPostgres;
 let leader: TestGateway;
@@ -107,6 +112,22 @@ it.each([
     if (dropped !== null) await pg.superuser.query(`DROP ${dropped}`);
   },
 );
+
+it('a client of a leader that hands over is ended if it has called by number what may set, ahead of a statement', async () => {
+  const wire = await connectWire(leader.connection);
+  await ask(wire, q('SELECT 0'));
+  const values = ['app.x', 'y', 'f'].flatMap((value) => [int32(value.length), Buffer.from(value)]);
+  const setConfig = Buffer.concat([int32(2078), int16(0), int16(3), ...values, int16(0)]);
+  wire.send(Buffer.concat([frameOf(front.functionCall, setConfig), q('SELECT 1')]));
+  await wire.until('Z');
+  await wire.until('Z');
+  drain();
+  await expect.poll(() => backends(pg)).toBe(0);
+  leader.service.setService({ kind: 'here', generation: 2 });
+  wire.send(q('SELECT 2'));
+  expect(describeFrame((await wire.until('E')).at(-1)!)).toContain('57P01');
+  wire.close();
+});
 
 describe.each(['leader', 'follower'] as const)('while the leader hands over, a client of the %s', (which) => {
   const gateway = (): TestGateway => (which === 'leader' ? leader : follower);

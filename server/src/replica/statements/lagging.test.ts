@@ -14,15 +14,21 @@ function setUp(found: FoundCopy | null = null) {
     isUp: true,
     isAlone: false,
     isHalted: false,
+    /** It answers nobody. */
+    isSilent: false,
     blockedBy: [] as ForeignProcess[],
   };
   const story: string[] = [];
+  const asked = { count: 0 };
   const lagging = new Lagging({
     timers,
     position: () => (at.isUp ? { pointer: at.pointer as Slot, commitPoint: at.commitPoint as Slot } : null),
     endedElsewhere: () => at.ended as Slot,
     isHalted: () => at.isHalted,
-    blockedBy: () => Promise.resolve(at.blockedBy),
+    blockedBy: () => {
+      asked.count += 1;
+      return at.isSilent ? new Promise(() => undefined) : Promise.resolve(at.blockedBy);
+    },
     logger: {
       warn: (_facts: unknown, text: string) => void story.push(`log: ${text}`),
       info: (_facts: unknown, text: string) => void story.push(`log: ${text}`),
@@ -37,7 +43,7 @@ function setUp(found: FoundCopy | null = null) {
     bytesPerSecond: 1_000,
     takeCopy: (atLeast) => story.push(`takes ${atLeast}`),
   });
-  return { timers, at, story, lagging };
+  return { timers, at, story, asked, lagging };
 }
 
 describe('a replica that lags', () => {
@@ -158,6 +164,14 @@ describe('a replica that stands', () => {
     await timers.pass(60_000);
     expect(lagging.whyNot).not.toBeNull();
     expect(story).toHaveLength(2);
+  });
+
+  it('asks who blocks it, and not again before that is answered', async () => {
+    const { timers, at, asked } = setUp();
+    at.ended = 1_001;
+    at.isSilent = true;
+    await timers.pass(20_000);
+    expect(asked.count).toBe(1);
   });
 
   it('but for one that goes on from one slow request to the next', async () => {

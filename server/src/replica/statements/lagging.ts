@@ -61,6 +61,8 @@ export class Lagging {
   private readonly stopLooking: () => void;
   private readonly refusesAt: number;
   private isRefusing = false;
+  /** PostgreSQL is being asked who blocks it. */
+  private isAsking = false;
   private hasEnded = false;
   /** Ahead of the slot behind the pointer. `blockedBy` null: nobody was asked yet. */
   private stands: {
@@ -132,9 +134,12 @@ export class Lagging {
 
   /** Never rejects. */
   private async askWhoBlocks(stands: NonNullable<Lagging['stands']>): Promise<void> {
+    if (this.isAsking) return;
+    this.isAsking = true;
     const isFirst = stands.blockedBy === null;
     stands.blockedBy ??= [];
     stands.blockedBy = await this.options.blockedBy();
+    this.isAsking = false;
     const { blockedBy } = stands;
     if (isFirst && this.stands === stands)
       this.options.logger.warn({ slot: stands.pointer + 1, blockedBy }, this.standing ?? 'execution stands');

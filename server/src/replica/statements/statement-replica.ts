@@ -191,7 +191,7 @@ export class StatementReplica implements ProtocolListener {
       slowness: null,
       recovery: tracker.current(),
       databaseUp: database.isUp,
-      replayPaused: this.parts.lagging.whyNot,
+      applyStands: this.parts.lagging.whyNot,
       launchStep: null,
       role,
       service,

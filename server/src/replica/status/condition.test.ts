@@ -26,7 +26,7 @@ const calm: Facts = {
   slowness: null,
   recovery: null,
   databaseUp: true,
-  replayPaused: null,
+  applyStands: null,
   launchStep: null,
   role: 'follower',
   service: 'nowhere',

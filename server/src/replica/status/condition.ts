@@ -20,7 +20,8 @@ export interface Facts {
   readonly slowness: string | null;
   readonly recovery: RecoveryProgress | null;
   readonly databaseUp: boolean;
-  readonly replayPaused: string | null;
+  /** What is chosen is not applied here: the replay is paused, or what executes statements stands or lags. */
+  readonly applyStands: string | null;
   readonly launchStep: LaunchStep | null;
   readonly role: Role;
   readonly service: Service['kind'];
@@ -59,7 +60,7 @@ export function conditionOf(facts: Facts): Condition {
   if (facts.lostMajority !== null && facts.service === 'nowhere')
     return { state: 'noLeader', message: facts.lostMajority };
   if (!facts.databaseUp) return { state: 'starting', message: launchMessage(facts.launchStep) };
-  if (facts.replayPaused !== null) return { state: 'recovering', message: facts.replayPaused };
+  if (facts.applyStands !== null) return { state: 'recovering', message: facts.applyStands };
   if (facts.service === 'here')
     return { state: 'serving', message: facts.damage ?? facts.disbelief ?? facts.slowness };
   if (facts.role === 'leader' || facts.pointer + lagSlots < facts.commitPoint) return quiet('recovering');

@@ -1,14 +1,13 @@
 /** Whether there is space for a copy, and what the want of it looks like. */
-import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { spaceOf } from '../../free-space.ts';
 import { lstat, makeDirectories, readEntries } from '../account-files.ts';
 import { CopyError } from '../../../ports/copy.ts';
 
 /** Better than to find out at the end, again and again. What is in `directory` already gives way to what comes. @throws CopyError `noSpace` */
 export async function assertSpace(directory: string, bytes: number): Promise<void> {
   await makeDirectories(directory, 0o700);
-  const { bavail, bsize } = await statfs(directory);
-  const free = bavail * bsize;
+  const { freeBytes: free } = await spaceOf(directory);
   if (free >= bytes || free + (await bytesBelow(directory)) >= bytes) return;
   const needed = `about ${Math.ceil(bytes / 1e6)} MB are needed in ${directory}`;
   throw new CopyError('noSpace', `there is no space for the copy: ${needed}`);

@@ -5,8 +5,8 @@
  * started on it replays the WAL to its end, which is that moment. At a later one the copy goes further by the WAL that has come since, which costs little; a slot keeps that, up to a bound.
  * Invariant: what is called complete has been durable before.
  */
-import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { spaceOf } from '../../free-space.ts';
 import { makeDirectories, readFile, writeFile } from '../account-files.ts';
 import type { Client } from 'pg';
 import type { Slot } from '../../../multipaxos/types/names.ts';
@@ -236,7 +236,7 @@ async function flushedTo(socketDir: string): Promise<Lsn> {
 }
 
 async function assertRoom(directory: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(dirname(directory));
-  if (bavail * bsize >= bytes + freeBytesMin) return;
+  const { freeBytes } = await spaceOf(dirname(directory));
+  if (freeBytes >= bytes + freeBytesMin) return;
   throw new Error(`about ${Math.ceil((bytes + freeBytesMin) / 1e6)} MB would have to be free`);
 }

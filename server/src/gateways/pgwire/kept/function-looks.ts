@@ -3,8 +3,8 @@
  *
  * Responsible for: one look for all sessions of a database, and that no client waits for it. Invariant: a look has begun behind everything that was answered before its number was given.
  */
-import type { ClientFunctions, FunctionsLook } from '../../../ports/client-functions.ts';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ClientFunctions, FunctionsLook } from '../../../ports/client-functions.ts';
 import { findTelling, type TellingFunctions } from './telling-functions.ts';
 
 export interface KnownFunctions {
@@ -45,7 +45,7 @@ export const nothingWatched: FunctionsWatch = {
 
 /** One that could not be had is tried again so much later. */
 const againMs = 100;
-/** Those that are wanted at once take no more than this part of the time. */
+/** Those that are wanted at once, of all databases together, take no more than this part of the time. */
 const shareOfTime = 0.1;
 /** With more, those that no session is in are forgotten. */
 const databasesMax = 100;
@@ -56,8 +56,6 @@ interface Watched {
   isUsed: boolean;
   /** The one that is under way. */
   looking: Promise<void> | null;
-  /** Not to be looked at again before then. */
-  restsUntilMs: number;
   sessions: number;
 }
 
@@ -66,6 +64,8 @@ export class FunctionLooks {
   private readonly everyMs: number;
   private readonly databases = new Map<string, Watched>();
   private sessions = 0;
+  /** The last of those that wait to look at once: one for each session at most. */
+  private turn: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | null = null;
 
   constructor(look: LookAtFunctions, everyMs: number) {
@@ -79,7 +79,6 @@ export class FunctionLooks {
       begun: 0,
       isUsed: true,
       looking: null,
-      restsUntilMs: 0,
       sessions: 0,
     };
     const watched = this.databases.get(database) ?? fresh;
@@ -108,11 +107,12 @@ export class FunctionLooks {
       hurry: () => {
         if (hurries) return;
         hurries = true;
-        // Whatever is answered from here on wants another one.
-        const begun = (): void => void (hurries = false);
-        void pause(Math.max(0, watched.restsUntilMs - performance.now()))
-          .then(begun)
-          .then(() => renew(this.everyMs));
+        const due = watched.begun + 1;
+        this.turn = this.turn.then(async () => {
+          // Whatever is answered from here on wants another one.
+          hurries = false;
+          if (!isOver && watched.begun < due) await this.hurry(database, watched);
+        });
       },
       stop: () => {
         if (isOver) return;
@@ -142,6 +142,13 @@ export class FunctionLooks {
       if (watched.isUsed && watched.sessions > 0) void this.lookAt(database, watched);
   }
 
+  /** Rests behind it, but no longer than until all are looked at again. Never rejects. */
+  private async hurry(database: string, watched: Watched): Promise<void> {
+    const beganMs = performance.now();
+    await this.renew(database, watched, this.everyMs);
+    await pause(Math.min(this.everyMs, (performance.now() - beganMs) / shareOfTime));
+  }
+
   private async renew(database: string, watched: Watched, waitMs: number): Promise<void> {
     const due = watched.begun + 1;
     const untilMs = performance.now() + waitMs;
@@ -159,7 +166,6 @@ export class FunctionLooks {
   }
 
   private async begin(database: string, watched: Watched): Promise<void> {
-    const beganMs = performance.now();
     watched.isUsed = false;
     watched.begun += 1;
     const look = watched.begun;
@@ -173,8 +179,6 @@ export class FunctionLooks {
       // Whatever is in those sources: every text tells.
       watched.known = null;
     }
-    const endedMs = performance.now();
-    watched.restsUntilMs = endedMs + (endedMs - beganMs) / shareOfTime;
     watched.looking = null;
   }
 }

@@ -61,7 +61,7 @@ export class JudgedTexts {
   }
 
   private found(text: string): Naming {
-    if (this.watch.known === null) this.keep(text);
+    if (this.watch.known === null && text !== '') this.keep(text);
     return (this.telling ?? nothingFound).namedIn(text);
   }
 

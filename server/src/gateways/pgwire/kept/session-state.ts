@@ -201,6 +201,7 @@ export class SessionState {
     this.judged.moved(executesAgain);
     this.snapshot = { ...this.snapshot, lost: [] };
     this.statements.forgetSpoilt();
+    this.hadOtherEscapes = false;
     this.hasHidden = false;
     this.isKnown = true;
   }

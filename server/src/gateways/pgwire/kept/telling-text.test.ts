@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { customSettingNamed, customSettings, setsCustom, setsHidden, tellsOfState } from './telling-text.ts';
+import {
+  customSettingNamed,
+  customSettings,
+  hasPlainValues,
+  setsCustom,
+  setsHidden,
+  tellsOfState,
+} from './telling-text.ts';
 
 describe('texts after which PostgreSQL is asked what the session has', () => {
   it.each([
@@ -129,4 +136,19 @@ describe('a text may set what cannot be found so', () => {
   ])('and not: %s', (text) => {
     expect(setsHidden(text)).toBe(false);
   });
+});
+
+it('an EXECUTE has plain values if each of them is a string or a number', () => {
+  for (const plain of ["EXECUTE p('app.x', 'a (b)')", 'EXECUTE p', "EXPLAIN ANALYZE EXECUTE p('it''s', 1)"])
+    expect([plain, hasPlainValues(plain)]).toEqual([plain, true]);
+  for (const other of [
+    "EXECUTE p('app.' || 'x')",
+    "EXECUTE p(concat('a', 'b'))",
+    'EXECUTE p($$app.x$$)',
+    String.raw`EXECUTE p(E'app\x2ex')`,
+    "EXECUTE p(U&'app.x')",
+    "EXECUTE p(/* ' */ 'app.' || 'x')",
+    "EXECUTE p( -- '\n 'app.' || 'x')",
+  ])
+    expect([other, hasPlainValues(other)]).toEqual([other, false]);
 });

@@ -169,7 +169,7 @@ export function setsUnnamed(text: string): boolean {
 /** An EXECUTE gives strings and numbers as they are, so that all names among them are found. */
 export function hasPlainValues(text: string): boolean {
   const bare = text.replaceAll(/'[^']*'/g, '');
-  return bare.split('(').length <= 2 && !/[\\$|&]/.test(bare) && !text.includes('\\');
+  return bare.split('(').length <= 2 && !/[$|&/]|--/.test(bare) && !text.includes('\\');
 }
 
 /** A custom setting, if a parameter of a statement may be the name of one. */

@@ -57,6 +57,7 @@ export class ClientInput {
     /** Whole messages that have text are searched together. */
     let from = -1;
     let to = 0;
+    let hasNames = false;
     this.boundary = chunk.length;
     this.mentionsBeforeBoundary = false;
     splitter.feed(chunk);
@@ -73,11 +74,14 @@ export class ClientInput {
       else {
         if (from < 0) from = splitter.payload;
         to = splitter.end;
+        hasNames ||= splitter.type !== front.bind;
+        // Any function.
+        if (this.isByNumber) this.customSettings = null;
       }
     }
     if (from < 0) return mention;
     const text = chunk.toString('latin1', from, to);
-    if (this.customSettings !== null) this.noteSettings(text, this.customSettings);
+    if (this.customSettings !== null) this.noteSettings(text, hasNames, this.customSettings);
     if (!mentions(text)) return mention;
     return bothMentions(mention, this.searchWhole(chunk));
   }
@@ -95,7 +99,8 @@ export class ClientInput {
     this.pieces ??= new PieceSearch();
     const piece = chunk.toString('latin1', payload, end);
     // A name may be spread over two pieces.
-    if (this.customSettings !== null && (setsCustom(piece) || this.callsHiding(this.tail + piece)))
+    const { customSettings: known } = this;
+    if (known !== null && (setsCustom(piece) || this.callsHiding(this.tail + piece) || this.isByNumber))
       this.customSettings = null;
     this.tail = last ? '' : piece.slice(-nameCharsMax);
     const mention = this.pieces.look(piece);
@@ -104,16 +109,19 @@ export class ClientInput {
     return mention;
   }
 
-  /** A function that it names may set what has a name that is not known. */
-  private callsHiding(text: string): boolean {
-    const { judged } = this;
-    judged.sent();
-    const isByNumber = this.splitter.type === front.functionCall;
-    return judged.hidesIn(text) || (isByNumber && judged.telling?.any.hides !== false);
+  private get isByNumber(): boolean {
+    return this.splitter.type === front.functionCall && this.judged.telling?.any.hides !== false;
   }
 
-  private noteSettings(text: string, known: Set<string>): void {
-    if (this.callsHiding(text)) this.customSettings = null;
+  /** A function that it names may set what has a name that is not known. */
+  private callsHiding(text: string): boolean {
+    this.judged.sent();
+    return this.judged.hidesIn(text);
+  }
+
+  /** `hasNames`: it names functions, and has not only values. */
+  private noteSettings(text: string, hasNames: boolean, known: Set<string>): void {
+    if (this.callsHiding(hasNames ? text : '')) this.customSettings = null;
     else if (setsCustom(text)) this.noteCustom(text, known);
   }
 
