@@ -50,6 +50,8 @@ export interface Restored extends Founded {
   readonly takenAt: string;
   /** When the last transaction was committed that WAL from after the backup's beginning has brought; null: none has. */
   readonly lastCommit: Date | null;
+  /** Which were enabled, and are not any more: "name in database". */
+  readonly subscriptions: readonly string[];
 }
 
 /** What a group is restored from, and up to where. */
@@ -180,10 +182,18 @@ async function restoreLocked(
     if (!(error instanceof CopyError)) throw error;
     throw new CliError(`Cannot restore ${from.file}: ${error.message}`, exitCodes.failed, { cause: error });
   });
-  const { file, header, backup, lastCommit } = restored;
+  const { file, header, backup, lastCommit, subscriptions } = restored;
   const cluster = newCluster();
   const pointer = await foundOnDatabase(config, cluster, backup);
-  return { file, cluster, pointer, backupOf: header.cluster, takenAt: header.takenAt, lastCommit };
+  return {
+    file,
+    cluster,
+    pointer,
+    backupOf: header.cluster,
+    takenAt: header.takenAt,
+    lastCommit,
+    subscriptions,
+  };
 }
 
 /** What is in the directory becomes the beginning of a new group: its first leadership takes whatever PostgreSQL has. */

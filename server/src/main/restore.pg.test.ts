@@ -1,6 +1,7 @@
 /** A backup of a running group, a new group that is founded on it, and what is done when all logs, or the only database, are lost. */
-import { createWriteStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, createWriteStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { copyFile, readFile, truncate } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -17,6 +18,9 @@ let root = '';
 let old: RealGroup;
 let young: RealGroup;
 let file = '';
+/** Who reads from slots connects to it, and waits for an answer. */
+const publisher = createServer(() => (subscribers += 1));
+let subscribers = 0;
 const backup = { directory: '', everyMinutes: 1440, keep: 2, testEveryMinutes: 0 };
 
 beforeAll(async () => {
@@ -25,10 +29,16 @@ beforeAll(async () => {
   backup.directory = join(root, 'scheduled');
   old = await RealGroup.in(join(root, 'old'), ['r1']);
   young = await RealGroup.in(join(root, 'young'), ['r1', 'r2']);
+  const socket = join(root, '.s.PGSQL.5432');
+  await new Promise<void>((resolve) => publisher.listen(socket, resolve));
+  // PostgreSQL may run as another account.
+  chmodSync(root, 0o755);
+  chmodSync(socket, 0o777);
 });
 afterAll(async () => {
   await old.stopAll();
   await young.stopAll();
+  publisher.close();
   rmSync(root, { recursive: true, force: true });
 });
 
@@ -51,9 +61,17 @@ describe('a backup', () => {
       await eventually(() => expect(old.statusOf('r1').backup?.kept).toBe(1));
       if (name !== 'three') await old.stop('r1');
     }
+    await old.inside('r1', async (client) => {
+      await client.query(
+        `CREATE SUBSCRIPTION orders CONNECTION 'host=${root} port=5432' PUBLICATION shop WITH (connect = false, slot_name = 'orders')`,
+      );
+      await client.query('ALTER SUBSCRIPTION orders ENABLE');
+    });
+    await eventually(() => expect(subscribers).toBeGreaterThan(0));
     const taken = await old.adminOf('r1').backup();
     if (!taken.ok) throw new Error(taken.error.message);
     await pipeline(taken.answer, createWriteStream(file));
+    await old.inside('r1', (client) => client.query('ALTER SUBSCRIPTION orders DISABLE'));
     await old.sql("INSERT INTO drinks (name) VALUES ('too late')");
     // One a day: the lives after the first have not made another.
     expect(old.statusOf('r1').backup).toMatchObject({ kept: 1, problem: null, running: null, test: null });
@@ -74,6 +92,12 @@ describe('a backup', () => {
 
   it('founds a new group that takes in others and goes on', async () => {
     const r1 = young.configOf('r1');
+    await eventually(async () =>
+      expect(await old.sql("SELECT FROM pg_stat_activity WHERE backend_type ~ 'logical.*worker'")).toEqual(
+        [],
+      ),
+    );
+    subscribers = 0;
     // Another one at the same time would take the files away on which PostgreSQL replays.
     let second: Promise<unknown> = Promise.resolve();
     const onStep = (): void => {
@@ -85,10 +109,17 @@ describe('a backup', () => {
     expect(restored.cluster).not.toBe(restored.backupOf);
     // Not written behind it: a crash in between would have left a group that numbers its leaderships from 1.
     expect((await firstHeaderOf(r1)).promised.round).toBeGreaterThanOrEqual(3);
+    // Nor is what the old group is to have taken by the new one, once it is started.
+    expect(restored.subscriptions).toEqual(['orders in barista']);
     await young.start('r1');
     await young.start('r2');
     await young.healthy();
     expect(await young.sql('SELECT name FROM drinks ORDER BY id')).toEqual([['one'], ['two'], ['three']]);
+    const { rows } = await young.inside('r1', (client) =>
+      client.query('SELECT subname, subenabled FROM pg_subscription'),
+    );
+    expect(rows).toEqual([{ subname: 'orders', subenabled: false }]);
+    expect(subscribers).toBe(0);
     await young.sql("INSERT INTO drinks (name) VALUES ('four')");
     expect(await young.contentsOf('drinks')).toEqual([expect.stringMatching(/^4 /)]);
     await young.stop('r2');

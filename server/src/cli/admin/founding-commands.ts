@@ -78,13 +78,19 @@ export async function runRestore(
     },
   };
   const restored = await orExplain(() => restore(config, from, told)).finally(() => progress.clear());
-  const { file, cluster, pointer, backupOf, takenAt, lastCommit } = restored;
+  const { file, cluster, pointer, backupOf, takenAt, lastCommit, subscriptions } = restored;
   const upTo =
     lastCommit === null ? '' : ` Its last transaction was committed at ${lastCommit.toISOString()}.`;
   say(
     `Group ${config.group} is founded on ${config.id} (cluster ${cluster}), with the data of ${file}: ` +
       `slot ${pointer} of cluster ${backupOf} or later, taken at ${takenAt}.${upTo}`,
   );
+  if (subscriptions.length > 0) {
+    say(
+      `Subscriptions that were enabled are disabled: ${subscriptions.join(', ')}. Each would take changes that the old group is to have: ` +
+        'ALTER SUBSCRIPTION ... ENABLE once that one is gone for good.',
+    );
+  }
   say(nextSteps(config, configFile));
 }
 

@@ -80,7 +80,15 @@ const restore: Founding['restore'] = async (config, { file }, { onBackup, onStep
   onStep('unpacking');
   onProgress(readFileSync(file).byteLength);
   const takenAt = '2026-11-20T12:00:00Z';
-  return { file, cluster, pointer: 7 as Slot, backupOf: 'c0ffee', takenAt, lastCommit: null };
+  return {
+    file,
+    cluster,
+    pointer: 7 as Slot,
+    backupOf: 'c0ffee',
+    takenAt,
+    lastCommit: null,
+    subscriptions: ['drinks in shop'],
+  };
 };
 
 const databaseToKeep: Founding['databaseToKeep'] = () =>

@@ -19,6 +19,7 @@ import { openLogPipe } from '../log-pipe.ts';
 import { connectPg } from '../pg-client.ts';
 import { spawnPostmaster } from '../postmaster.ts';
 import { readableArchive } from './readable-archive.ts';
+import { exactName } from '../exact-name.ts';
 import { stopPostgres, untilLetIn } from './restored-server.ts';
 
 /** `end`: everything there is. `time`: all that was committed up to then; `microseconds`: of its last millisecond. `position`: all that lies before it. `label`: all up to where pg_create_restore_point was called with that name. */
@@ -54,6 +55,8 @@ export interface Recovered {
   readonly end: Lsn;
   /** When the last transaction that is in it was committed; null: nothing was replayed. */
   readonly lastCommit: Date | null;
+  /** Subscriptions that were enabled, and are not any more: "name in database". */
+  readonly subscriptions: readonly string[];
 }
 
 const wordsMax = 64 * 1024;
@@ -103,10 +106,15 @@ async function runRecovery(options: RecoveryOptions): Promise<Recovered | string
     const postmaster = await spawnPostmaster({ binaries, user, data, settings: {}, log });
     try {
       await untilLetIn(postmaster, socketDir, signal);
-      const timeline = await settle(socketDir);
+      const { timeline, subscriptions } = await settle(socketDir);
       await stopPostgres(postmaster, 'fast');
       log.drain();
-      return { timeline, end: await forkOf(data, timeline), lastCommit: lastCommitIn(words) };
+      return {
+        timeline,
+        end: await forkOf(data, timeline),
+        lastCommit: lastCommitIn(words),
+        subscriptions,
+      };
     } catch (cause) {
       log.drain();
       signal?.throwIfAborted();
@@ -138,6 +146,8 @@ async function writeRecoveryFiles(
     // Nobody may look before the target is reached.
     hot_standby: 'off',
     autovacuum: 'off',
+    // A subscription takes changes out of the slot that the group of the backup reads from, which would never get them.
+    max_logical_replication_workers: '0',
     archive_mode: 'off',
     recovery_target_timeline: 'latest',
     recovery_target_action: 'promote',
@@ -200,20 +210,35 @@ export function restoreCommand(archive: string): string {
   );
 }
 
-/** Everything is on the disk, and the new timeline is PostgreSQL's own. */
-async function settle(socketDir: string): Promise<Timeline> {
+/** Everything is on the disk, the new timeline is PostgreSQL's own, and nothing subscribes by itself: the group of the backup may still read from the same slots. */
+async function settle(
+  socketDir: string,
+): Promise<{ readonly timeline: Timeline; readonly subscriptions: readonly string[] }> {
   // A checkpoint takes as long as the disk does.
   const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: null });
   try {
+    const disabled = await client.query<{ name: Buffer; database: Buffer }>(disableSubscriptions);
     await client.query('CHECKPOINT');
     const result = await client.query<{ timeline: number }>(
-      'SELECT timeline_id AS timeline FROM pg_control_checkpoint()',
+      'SELECT timeline_id AS timeline FROM pg_catalog.pg_control_checkpoint()',
     );
-    return result.rows[0]!.timeline as Timeline;
+    return {
+      timeline: result.rows[0]!.timeline as Timeline,
+      subscriptions: disabled.rows.map(
+        ({ name, database }) => `${exactName(name)} in ${exactName(database)}`,
+      ),
+    };
   } finally {
     await client.end();
   }
 }
+
+/** The catalog is one for all databases; ALTER SUBSCRIPTION would have to be said in each of them. */
+const disableSubscriptions = `
+  UPDATE pg_catalog.pg_subscription AS s SET subenabled = false
+  FROM pg_catalog.pg_database AS d
+  WHERE s.subenabled AND d.oid OPERATOR(pg_catalog.=) s.subdbid
+  RETURNING pg_catalog.namesend(s.subname) AS name, pg_catalog.namesend(d.datname) AS database`;
 
 async function forkOf(data: string, timeline: Timeline): Promise<Lsn> {
   const name = `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`;
