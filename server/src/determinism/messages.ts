@@ -23,7 +23,8 @@ export type MessagePart =
       readonly edits: readonly Edit[];
     }
   | { readonly type: 'bind'; readonly portal: string; readonly statement: string }
-  | { readonly type: 'execute'; readonly portal: string }
+  /** `isWhole`: it asks for all rows. */
+  | { readonly type: 'execute'; readonly portal: string; readonly isWhole: boolean }
   | { readonly type: 'close'; readonly what: 'statement' | 'portal'; readonly name: string };
 
 export interface RewrittenMessages {
@@ -132,7 +133,8 @@ function bind({ body, whole }: Message, types: readonly number[] | undefined): R
 function execute({ body, whole }: Message): Rewritten | Refusal {
   const portal = cString(body, 0);
   if (portal === undefined) return broken('an Execute message without an end');
-  return { part: { type: 'execute', portal: portal.text }, bytes: whole };
+  const isWhole = body.subarray(portal.next).every((byte) => byte === 0);
+  return { part: { type: 'execute', portal: portal.text, isWhole }, bytes: whole };
 }
 
 function close({ body, whole }: Message): Rewritten | Refusal {

@@ -95,6 +95,24 @@ describe('a request before it is agreed on', () => {
     expect(later.prepare(trigger)).toMatchObject({ code: 'prepared' });
   });
 
+  it('is not compared where it asks for the first rows of an answer, or for the rest', () => {
+    const preparation = createPreparation();
+    const isCompared = (...messages: readonly Buffer[]): unknown => {
+      const prepared = preparation.prepare(Buffer.concat([...messages, sync]));
+      return prepared.code === 'prepared' && prepared.isCompared;
+    };
+    const bound = bind({ portal: 'p', statement: 's' });
+    const first = Buffer.from(execute('p'));
+    first.writeInt32BE(20, first.length - 4);
+    expect(isCompared(parse('s', 'SELECT v FROM o'), bound, execute('p'))).toBe(true);
+    expect(isCompared(bound, first)).toBe(false);
+    expect(isCompared(execute('p'))).toBe(false);
+    expect(isCompared(bound, execute('p'))).toBe(true);
+    expect(isCompared(query('DECLARE c CURSOR FOR SELECT v FROM o'))).toBe(true);
+    expect(isCompared(query('FETCH 20 FROM c'))).toBe(false);
+    expect(isCompared(query('SELECT v FROM o'))).toBe(true);
+  });
+
   it('is read as the settings of its session say', () => {
     const preparation = createPreparation();
     const off = frameOf(back.parameterStatus, Buffer.from('standard_conforming_strings\0off\0'));

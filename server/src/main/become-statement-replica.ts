@@ -4,8 +4,9 @@
  * Decides nothing. What it begins is the replica's own `start`.
  */
 import { createHmac, randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { spaceOf } from '../adapters/free-space.ts';
-import { openHeldRunsFile } from '../adapters/held-runs-file.ts';
+import { openRecordFile } from '../adapters/record-file.ts';
 import { reservedUsers } from '../adapters/postgres/reserved-users.ts';
 import { createLoginFinder } from '../adapters/postgres/find-login.ts';
 import { placesOf } from '../adapters/postgres/database-directory.ts';
@@ -19,7 +20,8 @@ import { loadParser } from '../determinism/parser.ts';
 import { createPreparation } from '../determinism/preparation.ts';
 import { DiskRoom } from '../payload/statements/disk-room.ts';
 import type { OperationResult, StatementExecutor } from '../payload/statements/executor.ts';
-import { HeldRuns } from '../payload/statements/held-runs.ts';
+import { noAnswers } from '../payload/statements/held-answers.ts';
+import { HeldRuns, noRuns } from '../payload/statements/held-runs.ts';
 import { MachineError, MachineErrors } from '../payload/statements/machine-errors.ts';
 import { encodeOperation, keyOf } from '../payload/statements/operation.ts';
 import { SerialExecutor } from '../payload/statements/serial-executor.ts';
@@ -149,7 +151,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     bound: () => database.boundSessions(),
     open: () => database.openTransactions,
   });
-  const heldFile = await openHeldRunsFile(config.dataDir);
+  const heldFile = await openRecordFile(join(config.dataDir, 'held-runs.json'), noRuns);
+  const answersFile = await openRecordFile(join(config.dataDir, 'held-answers.json'), noAnswers);
   const heldRuns = new HeldRuns({
     ...heldFile,
     self: config.id,
@@ -227,20 +230,24 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         listener: {
           finished: (slot, operation, result, at) => {
             const key = keyOf(operation);
-            if (submissions.has(key))
+            const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
+            // Copies may have executed what another primary has not: then a slot is not the same everywhere.
+            const isTold =
+              !isCompared ||
+              config.protocol === 'primary' ||
+              result.digest === null ||
+              digests.executed(slot, result.digest);
+            if (!isTold) submissions.unacknowledged(key);
+            else if (submissions.has(key))
               whenAllAnswerable(protocol, [slot, at], (outcome) => {
                 const drop = (): void => submissions.unacknowledged(key);
                 if (outcome === 'acknowledged') hold.pass(() => submissions.executed(key, result), drop);
                 else drop();
               });
-            const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
-            // Copies may have executed what another primary has not: then a slot is not the same everywhere.
-            if (isCompared && config.protocol !== 'primary' && result.digest !== null)
-              digests.executed(slot, result.digest);
           },
           pausing: (name) => pauses.begun(name),
           resumed: () => pauses.ended(),
-          atRest: (slot) => copies.keeper.reached(slot),
+          atRest: (slot) => (digests.standsAt === null ? copies.keeper.reached(slot) : Promise.resolve()),
           notified: (session, message, at) => sessions.notified(session as SessionId, message, at),
         },
       });
@@ -262,6 +269,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         void submissions.submit(keyOf(operation), encodeOperation(operation));
     },
     withdraw: (operation) => submissions.unacknowledged(keyOf(operation)),
+    tellAgain: (slot) => digests.tellAgain(slot),
     onStanding: (slot) => {
       heldRuns.standsAheadOf(slot);
       fence.standing(slot);
@@ -270,6 +278,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     onCopyThere: (slot, reason) => void replacement.begin(reason, slot),
     onAdopted: (slot) => {
       hold.begin(slot);
+      if (digests.standsAt !== null) copies.keeper.up();
       digests.settle(slot);
       fence.adopted();
     },
@@ -334,6 +343,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     self: config.id,
     onDiffer: (slot, claimant) => adoptions.differ(slot, claimant),
     onAgree: () => adoptions.agree(),
+    onLost: (slot) => {
+      adoptions.lost(slot);
+      copies.spoilt(slot).catch(onFatal);
+    },
     timers,
     logger,
   });
@@ -344,6 +357,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     onVerdict: (verdict) => fence.judged(verdict),
     isHeard: () => !fence.isClosed,
+    file: answersFile,
+    logger,
   });
   const prefix = ownPrefix(config.id);
   const earlier = new EarlierSessions({
@@ -470,6 +485,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   };
   frame.joining = null;
   frame.sessions.lead(sessions, shared);
+  if (digests.standsAt !== null) fence.lost(digests.standsAt);
   replica.start();
   if (protocol.standing().lastSlot > 0) void earlier.close();
   else earlier.none();

@@ -131,6 +131,13 @@ export class StatementCopies {
     return { code: purgedTo === 0 ? 'anew' : 'another' };
   }
 
+  /** What was copied of the database behind the slot is of no use. */
+  async spoilt(slot: Slot): Promise<void> {
+    const { kept } = this.options.postgres;
+    await this.keeper.cleared();
+    if (kept.note !== null && kept.note.slot >= slot) await kept.discard();
+  }
+
   /** Others may have the copy that is kept. */
   async offer(): Promise<void> {
     const { config, cluster, postgres, transport } = this.options;

@@ -47,6 +47,7 @@ const why: Readonly<Record<InexactReason | 'logPurged', string>> = {
   differs: 'what it answered differs from what a majority of the replicas did',
   adopted:
     'the answers of all replicas to a statement differ, and the group goes on from the database of another one',
+  lost: 'it executed a statement anew, and answered otherwise than a majority had',
   copyUseless: 'the copy that took its place cannot be gone on from',
   behind: 'it does not come nearer to what the group has executed',
   damaged: 'its files are damaged',

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { kindOfBeginning, kindOfStatement } from '../gateways/pgwire/codec/single-statement.ts';
 import type { StatementKind } from './statement-kinds.ts';
@@ -169,4 +171,25 @@ describe('the statements of a text', () => {
     expect(of('SELECT 1; BEGIN')).toMatchObject({ first: 'plain', opensLate: true });
     expect(of('SELECT 1; ROLLBACK')).toEqual({ statements: 2, first: 'plain', opensLate: false, ends: true });
   });
+});
+
+it('keeps little of the tag of a dollar quote, however long it is, and does not guess where one ends that is too long', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const read: string[] = [];
+  const reader = new StatementReader(usualRules, (kind) => read.push(kind));
+  const give = (bytes: Buffer): void => reader.push(bytes, 0, bytes.length);
+  give(Buffer.from('SELECT $'));
+  const letters = Buffer.alloc(2 ** 20, 'a');
+  give(letters);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let mebibytes = 1; mebibytes < 64; mebibytes += 1) give(letters);
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 ** 24);
+  give(Buffer.from('$; COMMIT; BEGIN; $'));
+  give(Buffer.alloc(1023, 'a'));
+  give(Buffer.from('$; COMMIT'));
+  reader.end();
+  expect(read).toEqual(['unclear']);
 });

@@ -27,6 +27,11 @@ import {
 import { kindOf, needsAllWords, type StatementKind, wordsLooked } from './statement-kinds.ts';
 import type { TextRules } from './text-rules.ts';
 
+/** PostgreSQL has no bound for the tag of a dollar quote. Where one ends whose tag is longer is not told: all that follows is `unclear`. */
+const tagBytesMax = 1024;
+/** Nothing in a text equals it. */
+const noByte = '\u{ffff}';
+
 type State =
   | 'between'
   | 'word'
@@ -264,8 +269,10 @@ export class StatementReader {
       this.tag += '$';
       this.tagMatched = 0;
       this.state = 'dollarBody';
-    } else if (first ? isWordStart(byte) : isWordByte(byte)) this.tag += String.fromCharCode(byte);
-    else {
+    } else if (first ? isWordStart(byte) : isWordByte(byte)) {
+      if (this.tag.length < tagBytesMax) this.tag += String.fromCharCode(byte);
+      else if (this.tag.length === tagBytesMax) this.tag += noByte;
+    } else {
       // A parameter such as $1, or an operator's sign.
       this.state = 'between';
       if (!isDigit(byte)) this.takeBetween(byte);

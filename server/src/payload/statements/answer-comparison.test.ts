@@ -106,6 +106,69 @@ describe('answers that are compared', () => {
   });
 });
 
+describe('an answer that a majority had', () => {
+  it('stays with whoever gave it, whatever others say when they execute anew, and is told to them', () => {
+    const corrected: unknown[] = [];
+    const one = new AnswerComparison({
+      self: 'r1',
+      voters: () => ['r1', 'r2', 'r3'],
+      slotsMax: 100,
+      onOtherwise: (replica, held) => corrected.push([replica, held]),
+    });
+    for (const [replica, digest] of [
+      ['r1', 'a'],
+      ['r2', 'a'],
+      ['r3', 'b'],
+      // The second was killed, and executes anew.
+      ['r2', 'b'],
+    ] as const)
+      expect(one.tell(replica, [{ slot: 7, digest }])).toEqual({ code: 'right' });
+    expect(corrected).toEqual([
+      ['r3', { slot: 7, digest: 'a' }],
+      ['r2', { slot: 7, digest: 'a' }],
+    ]);
+  });
+
+  it('is lost where its own database, or another replica that holds it, says otherwise', () => {
+    const { one, tell } = comparison();
+    tell('r1', 7, 'a');
+    tell('r2', 7, 'a');
+    expect(one.loses(7, 'a')).toBe(false);
+    expect(one.loses(7, 'c')).toBe(true);
+    expect(one.standsAt).toBe(7);
+    const other = comparison();
+    other.tell('r1', 7, 'c');
+    expect(other.one.tellHeld('r2', { slot: 7, digest: 'a' })).toEqual({ code: 'lost', slot: 7 });
+    expect(other.one.tellHeld('r2', { slot: 8, digest: 'a' })).toEqual({ code: 'right' });
+  });
+
+  it('is wrong where a majority holds another one, and not where a single replica does', () => {
+    const { one, tell } = comparison();
+    tell('r1', 7, 'a');
+    tell('r2', 7, 'a');
+    expect(one.tellHeld('r2', { slot: 7, digest: 'b' })).toEqual({ code: 'right' });
+    expect(one.tellHeld('r3', { slot: 7, digest: 'c' })).toEqual({ code: 'right' });
+    expect(one.tellHeld('r3', { slot: 7, digest: 'b' })).toEqual({
+      code: 'wrong',
+      slot: 7,
+      equal: ['r2', 'r3'],
+    });
+    expect(one.standsAt).toBeNull();
+  });
+
+  it('is forgotten with its database, and where all go on from another one', () => {
+    for (const end of ['forgetOwn', 'settle'] as const) {
+      const { one, tell } = comparison();
+      tell('r1', 7, 'a');
+      tell('r2', 7, 'a');
+      one.loses(7, 'c');
+      one[end](7);
+      expect(one.loses(7, 'c')).toBe(false);
+      expect(one.standsAt).toBeNull();
+    }
+  });
+});
+
 it('tells what others answered to a slot, beside an answer that was not told', () => {
   const comparison = new AnswerComparison({ self: 'r3', voters: () => ['r1', 'r2', 'r3'], slotsMax: 100 });
   expect(comparison.othersOn(7, 'x')).toBeNull();

@@ -69,6 +69,7 @@ export type InexactReason =
   | 'sessions'
   | 'differs'
   | 'adopted'
+  | 'lost'
   | 'copyUseless'
   | 'behind'
   | 'damaged'

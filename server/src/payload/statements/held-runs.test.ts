@@ -3,14 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { SlotEntry } from '../../multipaxos/types/entries.ts';
 import type { GroupId, Slot } from '../../multipaxos/types/names.ts';
 import { SimulatedTime } from '../../ports/testing/simulated-time.ts';
-import { HeldRuns, RunHeldError, type RunRecord } from './held-runs.ts';
+import { HeldRuns, noRuns, RunHeldError, type RunRecord } from './held-runs.ts';
 import { encodeOperation, keyOf, type Operation } from './operation.ts';
 
 const session = 'ab'.repeat(16);
 const run = { slot: 5, turn: 0, session, seq: 3 };
 const never = new Promise<string>(() => undefined);
 const nobody = new AbortController().signal;
-const nothing: RunRecord = { held: [], at: null };
 
 /** A log that takes what is submitted, behind slot 5, and replicas of which each may be started again. */
 function setUp(replicas = ['r1', 'r2', 'r3']) {
@@ -34,7 +33,7 @@ function setUp(replicas = ['r1', 'r2', 'r3']) {
     const life = new HeldRuns({
       self,
       replicas,
-      record: files.get(self) ?? nothing,
+      record: files.get(self) ?? noRuns,
       write: (record) => {
         files.set(self, record);
         return Promise.resolve();

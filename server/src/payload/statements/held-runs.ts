@@ -45,6 +45,8 @@ export interface RunRecord {
   readonly at: Place | null;
 }
 
+export const noRuns: RunRecord = { held: [], at: null };
+
 export interface HeldRunsOptions {
   readonly self: string;
   /** All of the group. */

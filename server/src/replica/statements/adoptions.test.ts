@@ -16,6 +16,7 @@ function group() {
   let given = 0;
   const replica = (self: ReplicaId) => {
     const story: string[] = [];
+    const asked: Slot[] = [];
     const at = { pointer: 0 as Slot | null, kept: 0 as Slot, claim: null as string | null, isCut: false };
     const adoptions = new Adoptions({
       self,
@@ -40,13 +41,14 @@ function group() {
       },
       submit: (operation) => submitted.push(operation),
       withdraw: ({ name }) => story.push(`withdraws ${name.slice(-1)}`),
+      tellAgain: (where) => asked.push(where),
       onGoesOn: () => story.push('goes on'),
       onStanding: (where) => story.push(`stands ${where}`),
       onCopyThere: (where, reason) => story.push(`copy ${where} ${reason}`),
       onAdopted: (where) => story.push(`adopted ${where}`),
       logger: pino({ level: 'silent' }),
     });
-    return { adoptions, at, story };
+    return { adoptions, at, story, asked };
   };
   for (const name of names) all.set(name, replica(name));
   const [r1, r2, r3] = names.map((name) => all.get(name)!);
@@ -118,8 +120,12 @@ describe('a database that is to go on where all differ', () => {
     const { timers, submitted, r1 } = group();
     r1.at.pointer = slot(7);
     for (let told = 0; told < 50; told += 1) r1.adoptions.differ(slot(7), 'r1' as ReplicaId);
+    // Whoever holds another answer has a moment to say so.
     await timers.pass(10);
-    expect(submitted).toHaveLength(1);
+    expect(submitted).toEqual([]);
+    expect(r1.asked).toEqual([7]);
+    await timers.pass(1_500);
+    expect(distinct(submitted)).toHaveLength(1);
   });
 });
 
@@ -231,4 +237,35 @@ it('what is no message of its kind is passed over', () => {
   for (const bytes of [[], [1], [9, 0, 0, 0, 0, 0, 1], [1, 0, 0, 0, 0, 0, 1, 0]])
     r1.adoptions.take('r2' as ReplicaId, Uint8Array.from(bytes));
   expect(r1.story).toEqual([]);
+});
+
+describe('a database that has lost an answer', () => {
+  it('is replaced by a copy of one that has not, and is beyond for nobody', async () => {
+    const { timers, submitted, r1, r2, r3 } = group();
+    for (const { at, adoptions } of [r2, r3]) {
+      at.pointer = null;
+      adoptions.lost(slot(7));
+    }
+    for (const { at } of [r2, r3]) at.pointer = slot(9);
+    r1.at.pointer = null;
+    await timers.pass(3_000);
+    expect([...r2.story, ...r3.story]).toEqual([]);
+    r1.at.pointer = slot(9);
+    await timers.pass(30_000);
+    expect(r2.story).toContain('copy 7 lost');
+    expect(r3.story).toContain('copy 7 lost');
+    expect(submitted).toEqual([]);
+  });
+
+  it('is claimed where there is no other', async () => {
+    const { timers, submitted, r1, r2, r3 } = group();
+    for (const { at, adoptions } of [r2, r3]) {
+      at.pointer = null;
+      adoptions.lost(slot(7));
+    }
+    for (const { at } of [r2, r3]) at.pointer = slot(9);
+    r1.at.pointer = null;
+    await timers.pass(16_000);
+    expect(distinct(submitted)).toEqual(['r2 1']);
+  });
 });

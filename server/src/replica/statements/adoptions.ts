@@ -33,6 +33,8 @@ export interface AdoptionsOptions {
   readonly submit: (operation: AdoptOperation) => void;
   /** It is not to be given any more. */
   readonly withdraw: (operation: AdoptOperation) => void;
+  /** Whoever holds another answer to the slot than this database gave is asked to say so. */
+  readonly tellAgain: (slot: Slot) => void;
   readonly onStanding: (slot: Slot) => void;
   /** A replica is beyond the slot that this one stands ahead of. */
   readonly onCopyThere: (slot: Slot, reason: StandingReason) => void;
@@ -48,10 +50,12 @@ const patienceMs = 10_000;
 /** Who is beyond the slot may have acknowledged what depends on it: one that was heard of is waited for so long. */
 const patienceWithBeyondMs = 300_000;
 const rankMs = 5_000;
+/** So long a database is not claimed in which a majority's answer may have been lost: whoever holds that says so (AnswerAgreement, IsUnopposed). */
+const heldMs = 500;
 const words = { whoIsBeyond: 1, beyond: 2, claim: 3 } as const;
 const messageBytes = 7;
 
-type StandingReason = Parameters<ClaimedDatabase['standing']>[1];
+type StandingReason = Parameters<ClaimedDatabase['standing']>[1] | 'lost';
 
 /** What somebody is to do about it, since when. */
 interface Waiting {
@@ -63,7 +67,7 @@ export class Adoptions implements ClaimedDatabase {
   private readonly options: AdoptionsOptions;
   private readonly stopLooking: () => void;
   /** This replica's database is to be claimed once it holds the slot; `name`: it is. */
-  private own: { readonly slot: Slot; name: string | null } | null = null;
+  private own: { readonly slot: Slot; readonly sinceMs: number; name: string | null } | null = null;
   /** All differ, and `claimant` is who is to claim its database. */
   private asked: (Waiting & { readonly claimant: ReplicaId }) | null = null;
   private ahead: (Waiting & { readonly reason: StandingReason }) | null = null;
@@ -153,6 +157,15 @@ export class Adoptions implements ClaimedDatabase {
 
   standing(slot: Slot, reason: StandingReason): void {
     this.options.onStanding(slot);
+    this.stand(slot, reason);
+  }
+
+  /** This database has lost what it held at the slot: as one that stands ahead of it, but that it has executed more. */
+  lost(slot: Slot): void {
+    this.stand(slot, 'lost');
+  }
+
+  private stand(slot: Slot, reason: StandingReason): void {
     if (this.ahead?.slot === slot) return;
     this.asked = null;
     this.drop();
@@ -175,7 +188,8 @@ export class Adoptions implements ClaimedDatabase {
     const word = bytes[0];
     if (word === words.whoIsBeyond) {
       // One that has passed over the adoption there did not go on from it: two of these would wait for each other.
-      const wentOn = this.passed === null || slot < this.passed;
+      const wentOn =
+        (this.passed === null || slot < this.passed) && (this.ahead === null || slot < this.ahead.slot);
       const has = Math.max(database.pointer() ?? 0, database.keptSlot());
       if (wentOn && has >= slot) this.say(from, words.beyond, slot);
     } else if (
@@ -203,7 +217,7 @@ export class Adoptions implements ClaimedDatabase {
           this.say(peer, words.whoIsBeyond, slot);
       if (this.isTired(ahead) && !this.isAwaitedBeyond) {
         this.ahead = { ...ahead, sinceMs: this.options.timers.nowMs() };
-        this.own ??= { slot: (ahead.slot - 1) as Slot, name: null };
+        this.own ??= { slot: (ahead.slot - 1) as Slot, sinceMs: Number.NEGATIVE_INFINITY, name: null };
       }
     }
     if (asked !== null) {
@@ -221,7 +235,13 @@ export class Adoptions implements ClaimedDatabase {
 
   private claim(slot: Slot): void {
     if (slot <= this.settledTo) return;
-    if (this.own === null || this.own.slot < slot) this.own = { slot, name: this.own?.name ?? null };
+    if (this.own !== null && this.own.slot >= slot) return;
+    this.own = {
+      slot,
+      sinceMs: this.own?.sinceMs ?? this.options.timers.nowMs(),
+      name: this.own?.name ?? null,
+    };
+    this.options.tellAgain(slot);
   }
 
   /** Never rejects. */
@@ -229,6 +249,7 @@ export class Adoptions implements ClaimedDatabase {
     const { database, randomName, self, submit, logger } = this.options;
     const { own } = this;
     if (own === null || (database.pointer() ?? -1) < own.slot) return;
+    if (this.options.timers.nowMs() - own.sinceMs < heldMs) return;
     this.isClaiming = true;
     try {
       if (own.name === null) {

@@ -23,6 +23,7 @@ function fence() {
     self: 'r1' as ReplicaId,
     onDiffer: (slot, claimant) => did.push(`differ ${slot} ${claimant}`),
     onAgree: () => undefined,
+    onLost: (slot) => did.push(`lost ${slot}`),
     logger: pino({ level: 'silent' }),
   });
   const waitLong = (msMax = 2_000): void => {
@@ -123,4 +124,14 @@ it('a doubt that the disk does not take is kept until it does, and nobody is ser
   disk.isFull = false;
   waitLong();
   await expect.poll(() => did).toEqual(['ended', 'condemned', 'replaced 7']);
+});
+
+it('a database that has lost an answer serves nobody until another one is here, or the group goes on from it', () => {
+  const { one, did, database } = fence();
+  one.judged({ code: 'lost', slot: 7 });
+  one.judged({ code: 'wrong', slot: 8, equal: ['r2', 'r3'] });
+  expect(did).toEqual(['ended', 'lost 7']);
+  expect(database.divergence).toContain('slot 7');
+  one.adopted();
+  expect(database.divergence).toBeNull();
 });

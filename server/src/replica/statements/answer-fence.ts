@@ -19,6 +19,8 @@ export interface AnswerFenceOptions {
   /** Nobody's word is missing that may help: the database of `claimant` is to go on. */
   readonly onDiffer: (slot: Slot, claimant: ReplicaId) => void;
   readonly onAgree: () => void;
+  /** This database is of no use behind the slot, and what is copied of it neither. */
+  readonly onLost: (slot: Slot) => void;
   readonly replace: (slot: Slot) => Promise<void>;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
@@ -57,6 +59,9 @@ export class AnswerFence {
       case 'right':
         if (database.divergence !== null) logger.info('what this replica answers is no longer in doubt');
         database.divergence = null;
+        return;
+      case 'lost':
+        this.lost(verdict.slot);
         return;
       case 'wrong':
         void this.replace(verdict.slot, verdict.equal);
@@ -126,6 +131,17 @@ export class AnswerFence {
       `This database cannot go on behind slot ${slot} as the others do: a copy of another replica's is awaited.`,
       { slot },
     );
+  }
+
+  /** This replica's database executed the slot anew, and answered otherwise than a majority, itself among them, had before. */
+  lost(slot: number): void {
+    this.isStanding = true;
+    this.doubted = null;
+    this.fence(
+      `What this replica answered to slot ${slot} when it executed it anew differs from what a majority had answered: a copy of the database of another replica is awaited.`,
+      { slot },
+    );
+    this.options.onLost(slot as Slot);
   }
 
   /** The group goes on from this replica's database. */

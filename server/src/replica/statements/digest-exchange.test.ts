@@ -1,40 +1,92 @@
+import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../adapters/system-clock.ts';
 import type { ReplicaId } from '../../multipaxos/types/names.ts';
 import type { Verdict } from '../../payload/statements/answer-comparison.ts';
+import { type AnswerRecord, noAnswers } from '../../payload/statements/held-answers.ts';
 import { decodeDigests, DigestExchange, encodeDigests } from './digest-exchange.ts';
 
 it('digests travel in few bytes, and what is cut short is not taken for one', () => {
   const digests = [
     { slot: 1, digest: '0a1b2c3d' },
     { slot: 2 ** 40, digest: 'error 23505 I' },
+    { slot: 3, digest: '0a', isHeld: true } as const,
   ];
   const bytes = encodeDigests(digests);
   expect(decodeDigests(bytes)).toEqual(digests);
-  expect(decodeDigests(bytes.subarray(0, bytes.length - 1))).toEqual(digests.slice(0, 1));
+  expect(decodeDigests(bytes.subarray(0, bytes.length - 1))).toEqual(digests.slice(0, 2));
   expect(decodeDigests(new Uint8Array([1, 2, 3]))).toEqual([]);
 });
 
-it('whoever differs from two others hears so', async () => {
-  const names = ['r1', 'r2', 'r3'] as ReplicaId[];
+const names = ['r1', 'r2', 'r3'] as ReplicaId[];
+
+/** Three replicas that hear each other at once, and whose records outlive them. */
+function group() {
   const verdicts = new Map<ReplicaId, Verdict[]>(names.map((name) => [name, []]));
+  const records = new Map<ReplicaId, AnswerRecord>();
   const all = new Map<ReplicaId, DigestExchange>();
-  for (const self of names)
-    all.set(
+  const begin = (self: ReplicaId): DigestExchange => {
+    all.get(self)?.stop();
+    const exchange = new DigestExchange({
       self,
-      new DigestExchange({
-        self,
-        voters: () => names,
-        send: (to, bytes) => all.get(to)?.take(self, bytes),
-        timers: systemClock,
-        isHeard: () => true,
-        onVerdict: (verdict) => verdicts.get(self)?.push(verdict),
-      }),
-    );
-  for (const [self, exchange] of all) exchange.executed(7, self === 'r2' ? 'b' : 'a');
-  await expect
-    .poll(() => verdicts.get(names[1]!)?.at(-1))
-    .toEqual({ code: 'wrong', slot: 7, equal: ['r1', 'r3'] });
-  expect(verdicts.get(names[0]!)?.at(-1)).toEqual({ code: 'right' });
-  for (const exchange of all.values()) exchange.stop();
+      voters: () => names,
+      send: (to, bytes) => all.get(to)?.take(self, bytes),
+      timers: systemClock,
+      isHeard: () => true,
+      onVerdict: (verdict) => verdicts.get(self)?.push(verdict),
+      file: {
+        record: records.get(self) ?? noAnswers,
+        write: (record) => Promise.resolve(void records.set(self, record)),
+      },
+      logger: pino({ level: 'silent' }),
+    });
+    all.set(self, exchange);
+    return exchange;
+  };
+  const [r1, r2, r3] = names.map(begin);
+  const last = (self: ReplicaId): Verdict | undefined => verdicts.get(self)?.at(-1);
+  const stop = (): void => {
+    for (const exchange of all.values()) exchange.stop();
+  };
+  return { r1: r1!, r2: r2!, r3: r3!, begin, last, records, stop };
+}
+
+it('whoever differs from two others hears so', async () => {
+  const { r1, r2, r3, last, stop } = group();
+  r1.executed(7, 'a');
+  r2.executed(7, 'b');
+  r3.executed(7, 'a');
+  await expect.poll(() => last(names[1]!)).toEqual({ code: 'wrong', slot: 7, equal: ['r1', 'r3'] });
+  expect(last(names[0]!)).toEqual({ code: 'right' });
+  stop();
+});
+
+it('what a majority answered where another did not outlives the process, and an answer that differs from it is not told', async () => {
+  const { r1, r2, r3, begin, last, records, stop } = group();
+  r1.executed(7, 'a');
+  r2.executed(7, 'a');
+  r3.executed(7, 'b');
+  await expect.poll(() => records.get(names[1]!)?.held).toEqual([[7, 'a']]);
+  const again = begin(names[1]!);
+  expect(again.executed(7, 'a')).toBe(true);
+  expect(again.executed(7, 'c')).toBe(false);
+  expect(last(names[1]!)).toEqual({ code: 'lost', slot: 7 });
+  expect(again.standsAt).toBe(7);
+  expect(begin(names[1]!).standsAt).toBe(7);
+  stop();
+});
+
+it('one that never heard of the majority hears of it from whoever holds the answer', async () => {
+  const { r1, r2, begin, last, stop } = group();
+  r1.executed(7, 'a');
+  r2.executed(7, 'a');
+  await expect.poll(() => r1.heardTo).toBe(7);
+  // Its record is of an earlier moment.
+  const again = begin(names[1]!);
+  expect(again.executed(7, 'c')).toBe(true);
+  await expect.poll(() => last(names[1]!)).toEqual({ code: 'lost', slot: 7 });
+  expect(last(names[0]!)).toEqual({ code: 'right' });
+  again.settle(9);
+  expect(again.standsAt).toBeNull();
+  stop();
 });

@@ -1,10 +1,13 @@
 /**
  * Tells the other replicas what this one's database answered, in batches, and hears what theirs did (answer-comparison.ts).
  *
- * Responsible for: how often, how much at a time, and the bytes: u48 slot, u8 length, the digest in ASCII, again and again. What is lost on the way is not told again: a slot that is compared by fewer is compared by less, and no replica is called wrong for it.
+ * Responsible for: how often, how much at a time, and the bytes: u48 slot, u8 length, the digest in ASCII, again and again; with the highest bit of the length, it is one that the sender holds (specs/AnswerAgreement.tla). What is lost on the way is not told again: a slot that is compared by fewer is compared by less, and no replica is called wrong for it.
  */
+import type { Logger } from 'pino';
+import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
 import { AnswerComparison, type Digests, type Verdict } from '../../payload/statements/answer-comparison.ts';
+import type { AnswerRecord } from '../../payload/statements/held-answers.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 
 export interface ExchangeOptions {
@@ -15,6 +18,9 @@ export interface ExchangeOptions {
   readonly onVerdict: (verdict: Verdict) => void;
   /** False: what this replica's database answers counts for nothing now. */
   readonly isHeard: () => boolean;
+  /** What is to outlive the process. */
+  readonly file: { readonly record: AnswerRecord; write(record: AnswerRecord): Promise<void> };
+  readonly logger: Pick<Logger, 'warn'>;
 }
 
 const everyMs = 50;
@@ -23,29 +29,69 @@ const batchMax = 4_000;
 const slotsMax = 50_000;
 const digestCharsMax = 64;
 const slotBytes = 6;
+const heldBit = 0x80;
+/** A disk that takes no record is asked again after so long. */
+const againMs = 1_000;
 
 export class DigestExchange {
   private readonly options: ExchangeOptions;
   private readonly comparison: AnswerComparison;
   private waiting: Digests[] = [];
+  private unwritten: AnswerRecord | null = null;
+  private isWriting = false;
+  private hasEnded = false;
   private readonly stopTelling: () => void;
 
   constructor(options: ExchangeOptions) {
     this.options = options;
-    const { self, voters, timers } = options;
-    this.comparison = new AnswerComparison({ self, voters, slotsMax });
+    const { self, voters, timers, file } = options;
+    this.comparison = new AnswerComparison({
+      self,
+      voters,
+      slotsMax,
+      record: file.record,
+      onRecord: (record) => {
+        this.unwritten = record;
+        void this.write();
+      },
+      onOtherwise: (replica, held) =>
+        options.send(replica as ReplicaId, encodeDigests([{ ...held, isHeld: true }])),
+    });
     this.stopTelling = timers.every(everyMs, () => this.flush());
   }
 
-  /** Executed here. */
-  executed(slot: number, digest: string): void {
-    if (!this.options.isHeard()) return;
-    this.waiting.push({ slot, digest: digest.slice(0, digestCharsMax) });
+  /** Executed here. False: this database held another answer, and nobody is to hear of this one. */
+  executed(slot: number, digest: string): boolean {
+    if (!this.options.isHeard() || this.standsAt !== null) return true;
+    const told = { slot, digest: digest.slice(0, digestCharsMax) };
+    if (this.comparison.loses(told.slot, told.digest)) {
+      this.options.onVerdict({ code: 'lost', slot });
+      return false;
+    }
+    this.waiting.push(told);
     if (this.waiting.length > 2 * batchMax) this.waiting = this.waiting.slice(-batchMax);
+    return true;
   }
 
   take(from: ReplicaId, bytes: Uint8Array): void {
-    this.judge(from, decodeDigests(bytes));
+    const all = decodeDigests(bytes);
+    this.judge(
+      from,
+      all.filter(({ isHeld }) => isHeld !== true),
+    );
+    for (const told of all)
+      if (told.isHeld === true) this.options.onVerdict(this.comparison.tellHeld(from, told));
+  }
+
+  /** The slot at which this database has lost what it held; null: it has not. */
+  get standsAt(): Slot | null {
+    return this.comparison.standsAt as Slot | null;
+  }
+
+  /** Whoever holds another answer is to say so, in case that word, or this one's, was lost on the way. */
+  tellAgain(slot: number): void {
+    const digest = this.comparison.ownAt(slot);
+    if (digest !== undefined) this.waiting.push({ slot, digest });
   }
 
   /** Another replica has executed everything up to there; 0: none has told. */
@@ -70,7 +116,26 @@ export class DigestExchange {
   }
 
   stop(): void {
+    this.hasEnded = true;
     this.stopTelling();
+  }
+
+  /** One at a time, the newest, as often as it takes. Never rejects. */
+  private async write(): Promise<void> {
+    if (this.isWriting) return;
+    this.isWriting = true;
+    while (this.unwritten !== null && !this.hasEnded) {
+      const record = this.unwritten;
+      this.unwritten = null;
+      try {
+        await this.options.file.write(record);
+      } catch (error) {
+        this.unwritten ??= record;
+        this.options.logger.warn({ err: error }, 'it cannot be written down what a majority has answered');
+        await pause(this.options.timers, againMs);
+      }
+    }
+    this.isWriting = false;
   }
 
   private flush(): void {
@@ -79,8 +144,9 @@ export class DigestExchange {
     this.waiting = [];
     const { self, voters, send } = this.options;
     const bytes = encodeDigests(told);
-    for (const peer of voters()) if (peer !== self) send(peer, bytes);
+    // An answer to it is to find it noted.
     this.judge(self, told);
+    for (const peer of voters()) if (peer !== self) send(peer, bytes);
   }
 
   private judge(replica: ReplicaId, digests: readonly Digests[]): void {
@@ -88,12 +154,17 @@ export class DigestExchange {
   }
 }
 
-export function encodeDigests(digests: readonly Digests[]): Uint8Array {
+/** `isHeld`: the sender holds it. */
+export interface ToldDigest extends Digests {
+  readonly isHeld?: true;
+}
+
+export function encodeDigests(digests: readonly ToldDigest[]): Uint8Array {
   return Buffer.concat(
-    digests.map(({ slot, digest }) => {
+    digests.map(({ slot, digest, isHeld = false }) => {
       const bytes = Buffer.alloc(slotBytes + 1 + digest.length);
       bytes.writeUIntBE(slot, 0, slotBytes);
-      bytes[slotBytes] = digest.length;
+      bytes[slotBytes] = digest.length | (isHeld ? heldBit : 0);
       bytes.write(digest, slotBytes + 1, 'latin1');
       return bytes;
     }),
@@ -101,16 +172,18 @@ export function encodeDigests(digests: readonly Digests[]): Uint8Array {
 }
 
 /** Up to what is none. */
-export function decodeDigests(bytes: Uint8Array): Digests[] {
+export function decodeDigests(bytes: Uint8Array): ToldDigest[] {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const digests: Digests[] = [];
+  const digests: ToldDigest[] = [];
   for (let at = 0; at + slotBytes < all.length && digests.length < batchMax; ) {
-    const length = all[at + slotBytes] ?? 0;
+    const said = all[at + slotBytes] ?? 0;
+    const length = said & ~heldBit;
     const end = at + slotBytes + 1 + length;
     if (end > all.length || length > digestCharsMax) break;
     digests.push({
       slot: all.readUIntBE(at, slotBytes),
       digest: all.toString('latin1', at + slotBytes + 1, end),
+      ...(length === said ? {} : { isHeld: true }),
     });
     at = end;
   }

@@ -13,6 +13,8 @@ import type { LifeContext } from './context.ts';
 import { inTime } from './in-time.ts';
 
 const retryMs = 20;
+/** A barrier that waits behind a record of a gigabyte takes as long as the disk does: so many times the patience is it waited for while WAL comes. */
+const patiencesMax = 12;
 
 export class Barriers {
   private readonly context: LifeContext;
@@ -47,18 +49,30 @@ export class Barriers {
     const { isOver, context } = this;
     const { timers, timings, logger } = context.options;
     const { patienceMs, hangMs } = timings;
-    const deadlineMs = timers.nowMs() + patienceMs;
+    const beganMs = timers.nowMs();
+    let deadlineMs = beganMs + patienceMs;
+    let received = this.shipper.received;
     // The last try may end with the patience, and has nothing to say.
     let said: string | null = null;
-    for (;;) {
-      const untilMs = Math.min(deadlineMs, timers.nowMs() + hangMs);
+    let hasFailed = false;
+    for (let tryMs = hangMs; ; tryMs *= 2) {
+      const untilMs = Math.min(deadlineMs, timers.nowMs() + tryMs);
       try {
         return await inTime(context, { what: 'a barrier', untilMs, isOver }, this.primary.barrier());
       } catch (error) {
         if (isOver()) throw error;
         const reason = error instanceof Error ? error.message : String(error);
-        if (timers.nowMs() >= deadlineMs) {
-          this.brokenBecause = `PostgreSQL has made no barrier for ${patienceMs} ms: ${said ?? reason}`;
+        const nowMs = timers.nowMs();
+        hasFailed ||= nowMs < untilMs;
+        if (nowMs >= deadlineMs) {
+          const hasCome = this.shipper.isPaused || this.shipper.received > received;
+          if (hasCome && !hasFailed && nowMs < beganMs + patiencesMax * patienceMs) {
+            ({ received } = this.shipper);
+            deadlineMs = nowMs + patienceMs;
+            logger.warn('a barrier waits behind much WAL, which goes on coming');
+            continue;
+          }
+          this.brokenBecause = `PostgreSQL has made no barrier for ${Math.round(nowMs - beganMs)} ms: ${said ?? reason}`;
           context.signal.notify();
           throw error;
         }
