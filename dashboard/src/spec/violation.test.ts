@@ -14,9 +14,12 @@ it.each([
 it('a property that one step breaks is of the step, and nothing else is', () => {
   const ofSteps = [...kept.values()].filter((one) => violationOf(one).of === 'step');
   expect(ofSteps.map(({ violated }) => violated).sort()).toEqual([
+    'AdoptsNoOther',
     'LeaseKeepsOffice',
     'PurgeLeavesNobody',
     'PurgeLeavesNobody',
+    'SettledStays',
+    'SettledStays',
   ]);
 });
 
