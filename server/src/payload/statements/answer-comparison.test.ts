@@ -113,7 +113,7 @@ describe('an answer that a majority had', () => {
       self: 'r1',
       voters: () => ['r1', 'r2', 'r3'],
       slotsMax: 100,
-      onOtherwise: (replica, held) => corrected.push([replica, held]),
+      onOtherwise: (held) => corrected.push(held),
     });
     for (const [replica, digest] of [
       ['r1', 'a'],
@@ -124,8 +124,8 @@ describe('an answer that a majority had', () => {
     ] as const)
       expect(one.tell(replica, [{ slot: 7, digest }])).toEqual({ code: 'right' });
     expect(corrected).toEqual([
-      ['r3', { slot: 7, digest: 'a' }],
-      ['r2', { slot: 7, digest: 'a' }],
+      { slot: 7, digest: 'a' },
+      { slot: 7, digest: 'a' },
     ]);
   });
 

@@ -36,8 +36,8 @@ export interface ComparisonOptions {
   readonly record?: AnswerRecord;
   /** The record is another one. */
   readonly onRecord?: (record: AnswerRecord) => void;
-  /** The replica has answered otherwise than this one holds. */
-  readonly onOtherwise?: (replica: string, held: Digests) => void;
+  /** The replica that is told of has answered otherwise than this one holds. */
+  readonly onOtherwise?: (held: Digests) => void;
 }
 
 const right: Verdict = { code: 'right' };
@@ -115,7 +115,7 @@ export class AnswerComparison {
     const held = this.held.at(slot);
     if (replica === this.options.self || held === undefined || held === digest) return;
     if (this.held.hold(slot, held, true)) this.recorded();
-    this.options.onOtherwise?.(replica, { slot, digest: held });
+    this.options.onOtherwise?.({ slot, digest: held });
   }
 
   private recorded(): void {

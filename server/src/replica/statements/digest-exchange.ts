@@ -37,6 +37,8 @@ export class DigestExchange {
   private readonly options: ExchangeOptions;
   private readonly comparison: AnswerComparison;
   private waiting: Digests[] = [];
+  /** What is held here, and the replica that is being heard has answered otherwise. */
+  private readonly contradicted: ToldDigest[] = [];
   private unwritten: AnswerRecord | null = null;
   private isWriting = false;
   private hasEnded = false;
@@ -54,8 +56,7 @@ export class DigestExchange {
         this.unwritten = record;
         void this.write();
       },
-      onOtherwise: (replica, held) =>
-        options.send(replica as ReplicaId, encodeDigests([{ ...held, isHeld: true }])),
+      onOtherwise: (held) => this.contradicted.push({ ...held, isHeld: true }),
     });
     this.stopTelling = timers.every(everyMs, () => this.flush());
   }
@@ -79,6 +80,7 @@ export class DigestExchange {
       from,
       all.filter(({ isHeld }) => isHeld !== true),
     );
+    if (this.contradicted.length > 0) this.options.send(from, encodeDigests(this.contradicted.splice(0)));
     for (const told of all)
       if (told.isHeld === true) this.options.onVerdict(this.comparison.tellHeld(from, told));
   }
