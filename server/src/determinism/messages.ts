@@ -23,8 +23,7 @@ export type MessagePart =
       readonly edits: readonly Edit[];
     }
   | { readonly type: 'bind'; readonly portal: string; readonly statement: string }
-  /** `isWhole`: it asks for all rows. */
-  | { readonly type: 'execute'; readonly portal: string; readonly isWhole: boolean }
+  | { readonly type: 'execute'; readonly portal: string }
   | { readonly type: 'close'; readonly what: 'statement' | 'portal'; readonly name: string };
 
 export interface RewrittenMessages {
@@ -133,8 +132,7 @@ function bind({ body, whole }: Message, types: readonly number[] | undefined): R
 function execute({ body, whole }: Message): Rewritten | Refusal {
   const portal = cString(body, 0);
   if (portal === undefined) return broken('an Execute message without an end');
-  const isWhole = body.subarray(portal.next).every((byte) => byte === 0);
-  return { part: { type: 'execute', portal: portal.text, isWhole }, bytes: whole };
+  return { part: { type: 'execute', portal: portal.text }, bytes: whole };
 }
 
 function close({ body, whole }: Message): Rewritten | Refusal {

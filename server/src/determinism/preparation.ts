@@ -105,10 +105,10 @@ class Preparation implements RequestPreparation {
     const bound = new Set<string>();
     for (const part of parts) {
       if (part.type === 'bind') bound.add(part.portal);
-      // Which rows come first may differ where they have no order; and so may the rest, that a later request asks for.
-      if (part.type === 'execute' && !(part.isWhole && bound.has(part.portal))) isCompared = false;
+      // It may ask for the rest of an answer, of which an earlier request had the first rows (answer-digest.ts).
+      if (part.type === 'execute' && !bound.has(part.portal)) isCompared = false;
       if (part.type !== 'query' && part.type !== 'parse') continue;
-      const odd = part.statements.filter(({ compare, name }) => compare === 'none' || name === 'FetchStmt');
+      const odd = part.statements.filter(({ compare }) => compare === 'none');
       if (odd.length === 0) continue;
       isCompared = false;
       this.keepsUncompared ||= part.type === 'parse' || odd.some(({ name }) => keeping.has(name));

@@ -190,7 +190,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
       sessions.goesOnFrom(slot);
       protocol.restored(slot, isCopy);
       tracker.done();
-      copies.keeper.up();
+      // Nobody is to have a copy of one that stands.
+      if (digests.standsAt === null) copies.keeper.up();
       copies.keeper.owe(hold.awaits);
     },
     onDown: () => {
@@ -247,7 +248,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
           },
           pausing: (name) => pauses.begun(name),
           resumed: () => pauses.ended(),
-          atRest: (slot) => (digests.standsAt === null ? copies.keeper.reached(slot) : Promise.resolve()),
+          atRest: (slot) => copies.keeper.reached(slot),
           notified: (session, message, at) => sessions.notified(session as SessionId, message, at),
         },
       });
@@ -315,10 +316,11 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     database,
     postgres,
     renew: renewed,
-    onReplaced: () => {
-      digests.anew();
+    onReplaced: (isOfAnother) => {
+      digests.anew(isOfAnother);
       adoptions.replaced();
       fence.open();
+      if (digests.standsAt !== null) fence.lost(digests.standsAt);
     },
     isSomebodyBeyond: () => adoptions.isSomebodyBeyond,
     timers,
@@ -343,8 +345,8 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     self: config.id,
     onDiffer: (slot, claimant) => adoptions.differ(slot, claimant),
     onAgree: () => adoptions.agree(),
-    onLost: (slot) => {
-      adoptions.lost(slot);
+    onLost: (slot, isHeldElsewhere) => {
+      adoptions.lost(slot, isHeldElsewhere);
       copies.spoilt(slot).catch(onFatal);
     },
     timers,
@@ -357,6 +359,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     onVerdict: (verdict) => fence.judged(verdict),
     isHeard: () => !fence.isClosed,
+    hasExecuted: (slot) => database.isUp && payload.pointer >= slot,
     file: answersFile,
     logger,
   });
@@ -485,7 +488,10 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
   };
   frame.joining = null;
   frame.sessions.lead(sessions, shared);
-  if (digests.standsAt !== null) fence.lost(digests.standsAt);
+  if (digests.standsAt !== null) {
+    await copies.spoilt(digests.standsAt);
+    fence.lost(digests.standsAt);
+  }
   replica.start();
   if (protocol.standing().lastSlot > 0) void earlier.close();
   else earlier.none();

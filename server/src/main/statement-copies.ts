@@ -109,7 +109,8 @@ export class StatementCopies {
   async beginning(reason: InexactReason | 'logPurged', atLeast: Slot): Promise<Beginning> {
     const { note: whole } = this.options.postgres.kept;
     if (reason !== 'differs' && atLeast > 0)
-      return whole !== null && whole.slot >= atLeast
+      // Its own has lost what it lacks.
+      return whole !== null && whole.slot >= atLeast && reason !== 'lost'
         ? { code: 'copy', slot: whole.slot }
         : { code: 'another' };
     const { config, postgres, protocol } = this.options;

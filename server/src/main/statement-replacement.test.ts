@@ -41,7 +41,7 @@ function setUp(beginning: Beginning, fetched: 'here' | 'none' | 'ended' = 'here'
       forget: note('forget', done),
     },
     renew: (between) => between(),
-    onReplaced: note('on', undefined),
+    onReplaced: (isOfAnother) => void story.push(isOfAnother ? 'on another' : 'on its own'),
     isSomebodyBeyond: () => isSomebodyBeyond.now,
     timers: time,
     logger: pino({ level: 'silent' }),
@@ -73,7 +73,7 @@ it('a database that no attempt brings up is set aside once a copy is here', asyn
     'set aside',
     'restore',
     'replaced',
-    'on',
+    'on another',
   ]);
 });
 
@@ -86,10 +86,10 @@ it('a database of which PostgreSQL says that it is damaged waits for a copy with
 it('a database that went another way is made equal, and not set aside; the log may have all of it', async () => {
   const kept = setUp({ code: 'copy', slot: 7 as Slot });
   await kept.replacement.begin('halfDone');
-  expect(kept.story).toEqual(['begins from halfDone 7', 'restore', 'on']);
+  expect(kept.story).toEqual(['begins from halfDone 7', 'restore', 'on its own']);
   const anew = setUp({ code: 'anew' });
   await anew.replacement.begin('sequences');
-  expect(anew.story).toEqual(['begins anew sequences', 'forget', 'on']);
+  expect(anew.story).toEqual(['begins anew sequences', 'forget', 'on its own']);
 });
 
 it('nothing is replaced once the replica ends', async () => {
@@ -101,7 +101,7 @@ it('nothing is replaced once the replica ends', async () => {
 it('where the group goes on from another database only a copy of behind that is of use, asked for as long as somebody has it', async () => {
   const { story, isSomebodyBeyond, replacement } = setUp({ code: 'another' });
   await replacement.begin('adopted', 9 as Slot);
-  expect(story).toEqual(['awaits a copy adopted', 'fetch logPurged false 9', 'restore', 'on']);
+  expect(story).toEqual(['awaits a copy adopted', 'fetch logPurged false 9', 'restore', 'on another']);
   isSomebodyBeyond.now = false;
   await replacement.begin('adopted', 9 as Slot);
   expect(story).toContain('fetch logPurged true 9');
@@ -115,5 +115,5 @@ it('a full disk is waited for, and does not end the replica', async () => {
   expect(story).toEqual(['begins from halfDone 7', 'full', 'full']);
   disk.isFull = false;
   await time.until(begun);
-  expect(story.slice(3)).toEqual(['restore', 'on']);
+  expect(story.slice(3)).toEqual(['restore', 'on its own']);
 });

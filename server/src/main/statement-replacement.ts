@@ -30,8 +30,8 @@ export interface ReplacementOptions {
   };
   /** The life of before ends, and the next one begins after `between`. */
   readonly renew: (between: () => Promise<void>) => Promise<void>;
-  /** Another database is here; nothing executes yet. */
-  readonly onReplaced: () => void;
+  /** Another database is here, `isOfAnother`: of another replica; nothing executes yet. */
+  readonly onReplaced: (isOfAnother: boolean) => void;
   /** Another replica has executed what this one stands ahead of. */
   readonly isSomebodyBeyond: () => boolean;
   readonly timers: Pick<Timers, 'after'>;
@@ -112,7 +112,7 @@ export class StatementReplacement {
     if (isDamaged) await postgres.setAside();
     await (code === 'anew' ? postgres.forget() : postgres.restore());
     if (isDamaged || reason === 'copyUseless') database.replaced();
-    onReplaced();
+    onReplaced(code === 'another');
     this.isUnderWay = false;
   }
 }

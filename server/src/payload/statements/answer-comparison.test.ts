@@ -91,7 +91,7 @@ describe('answers that are compared', () => {
     const { one, tell } = comparison();
     tell('r1', 1, 'b');
     tell('r2', 1, 'a');
-    one.forgetOwn();
+    one.forgetOwn(true);
     expect(tell('r3', 1, 'a')).toEqual({ code: 'right' });
     expect(tell('r1', 1, 'a')).toEqual({ code: 'right' });
   });
@@ -113,7 +113,7 @@ describe('an answer that a majority had', () => {
       self: 'r1',
       voters: () => ['r1', 'r2', 'r3'],
       slotsMax: 100,
-      onOtherwise: (held) => corrected.push(held),
+      onOtherwise: (replica, held) => corrected.push([replica, held]),
     });
     for (const [replica, digest] of [
       ['r1', 'a'],
@@ -123,9 +123,11 @@ describe('an answer that a majority had', () => {
       ['r2', 'b'],
     ] as const)
       expect(one.tell(replica, [{ slot: 7, digest }])).toEqual({ code: 'right' });
+    // The first word of each, and again with the second's.
     expect(corrected).toEqual([
-      { slot: 7, digest: 'a' },
-      { slot: 7, digest: 'a' },
+      ['r3', { slot: 7, digest: 'a' }],
+      ['r2', { slot: 7, digest: 'a' }],
+      ['r3', { slot: 7, digest: 'a' }],
     ]);
   });
 
@@ -138,16 +140,20 @@ describe('an answer that a majority had', () => {
     expect(one.standsAt).toBe(7);
     const other = comparison();
     other.tell('r1', 7, 'c');
-    expect(other.one.tellHeld('r2', { slot: 7, digest: 'a' })).toEqual({ code: 'lost', slot: 7 });
-    expect(other.one.tellHeld('r2', { slot: 8, digest: 'a' })).toEqual({ code: 'right' });
+    expect(other.one.tellHeld('r2', { slot: 7, digest: 'a' })).toEqual({
+      code: 'lost',
+      slot: 7,
+      isHeldElsewhere: true,
+    });
+    expect(other.one.tellHeld('r2', { slot: 8, digest: 'a' })).toBeNull();
   });
 
   it('is wrong where a majority holds another one, and not where a single replica does', () => {
     const { one, tell } = comparison();
     tell('r1', 7, 'a');
     tell('r2', 7, 'a');
-    expect(one.tellHeld('r2', { slot: 7, digest: 'b' })).toEqual({ code: 'right' });
-    expect(one.tellHeld('r3', { slot: 7, digest: 'c' })).toEqual({ code: 'right' });
+    expect(one.tellHeld('r2', { slot: 7, digest: 'b' })).toBeNull();
+    expect(one.tellHeld('r3', { slot: 7, digest: 'c' })).toBeNull();
     expect(one.tellHeld('r3', { slot: 7, digest: 'b' })).toEqual({
       code: 'wrong',
       slot: 7,
@@ -156,16 +162,72 @@ describe('an answer that a majority had', () => {
     expect(one.standsAt).toBeNull();
   });
 
-  it('is forgotten with its database, and where all go on from another one', () => {
-    for (const end of ['forgetOwn', 'settle'] as const) {
+  it('is told to whoever answered otherwise before the majority was known, and not by one that has lost it', () => {
+    const corrected: string[] = [];
+    const one = new AnswerComparison({
+      self: 'r1',
+      voters: () => ['r1', 'r2', 'r3'],
+      slotsMax: 100,
+      onOtherwise: (replica) => corrected.push(replica),
+    });
+    one.tell('r3', [{ slot: 7, digest: 'b' }]);
+    one.tell('r1', [{ slot: 7, digest: 'a' }]);
+    expect(corrected).toEqual([]);
+    one.tell('r2', [{ slot: 7, digest: 'a' }]);
+    expect(corrected).toEqual(['r3']);
+  });
+
+  it('is none behind a slot at which all differ: whose database goes on is not open to words', () => {
+    const { one, tell } = comparison();
+    for (const [replica, digest] of [
+      ['r1', 'a'],
+      ['r2', 'b'],
+      ['r3', 'c'],
+    ] as const)
+      tell(replica, 5, digest);
+    tell('r1', 9, 'x');
+    tell('r2', 9, 'y');
+    tell('r3', 9, 'y');
+    expect(one.tellHeld('r2', { slot: 9, digest: 'y' })).toBeNull();
+    expect(one.standsAt).toBeNull();
+    tell('r1', 10, 'z');
+    tell('r2', 10, 'z');
+    expect(one.loses(10, 'other')).toBe(false);
+  });
+
+  it('is kept where the database goes back to a copy of its own, and forgotten with another one, or where all go on from one', () => {
+    const ends = {
+      own: (one: AnswerComparison) => one.forgetOwn(false),
+      another: (one: AnswerComparison) => one.forgetOwn(true),
+      adopted: (one: AnswerComparison) => one.settle(7),
+    };
+    const kept = Object.entries(ends).map(([name, end]) => {
       const { one, tell } = comparison();
       tell('r1', 7, 'a');
       tell('r2', 7, 'a');
       one.loses(7, 'c');
-      one[end](7);
-      expect(one.loses(7, 'c')).toBe(false);
-      expect(one.standsAt).toBeNull();
-    }
+      end(one);
+      return [name, one.standsAt, one.loses(7, 'c')];
+    });
+    expect(kept).toEqual([
+      ['own', 7, true],
+      ['another', null, false],
+      ['adopted', null, false],
+    ]);
+  });
+
+  it('outlives many others where somebody differed', () => {
+    const record = { held: [[7, 'a']] as const, standsAt: null };
+    const one = new AnswerComparison({ self: 'r1', voters: () => ['r1', 'r2'], slotsMax: 10, record });
+    for (let slot = 8; slot < 100; slot += 1)
+      for (const replica of ['r1', 'r2']) one.tell(replica, [{ slot, digest: 'x' }]);
+    expect(one.loses(7, 'c')).toBe(true);
+  });
+
+  it('is nobody’s where a replica is alone', () => {
+    const { one, tell } = comparison(['r1']);
+    tell('r1', 7, 'a');
+    expect(one.loses(7, 'c')).toBe(false);
   });
 });
 

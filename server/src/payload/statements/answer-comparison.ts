@@ -13,12 +13,12 @@ export interface Digests {
 }
 
 /**
- * `lost`: it held another answer, or another replica does.
+ * `lost`: it held another answer, or, `isHeldElsewhere`, another replica does.
  * `wrong`: who has what the majority has is in `equal`. `doubt`: `isFinal`: all voters have told, and no further word will help; `claimant`: whose database is to go on, if any must: the first of those that are equal to most others.
  */
 export type Verdict =
   | { readonly code: 'right' }
-  | { readonly code: 'lost'; readonly slot: number }
+  | { readonly code: 'lost'; readonly slot: number; readonly isHeldElsewhere: boolean }
   | { readonly code: 'wrong'; readonly slot: number; readonly equal: readonly string[] }
   | {
       readonly code: 'doubt';
@@ -34,10 +34,10 @@ export interface ComparisonOptions {
   readonly slotsMax: number;
   /** Of an earlier process. */
   readonly record?: AnswerRecord;
-  /** The record is another one. */
-  readonly onRecord?: (record: AnswerRecord) => void;
-  /** The replica that is told of has answered otherwise than this one holds. */
-  readonly onOtherwise?: (held: Digests) => void;
+  /** `record` is another one. */
+  readonly onRecord?: () => void;
+  /** The replica has answered otherwise than this one holds. */
+  readonly onOtherwise?: (replica: string, held: Digests) => void;
 }
 
 const right: Verdict = { code: 'right' };
@@ -58,6 +58,10 @@ export class AnswerComparison {
     this.held = new HeldAnswers(options.slotsMax, options.record);
   }
 
+  get record(): AnswerRecord {
+    return this.held.record;
+  }
+
   /** The slot at which this database has lost what it held; null: it has not. */
   get standsAt(): number | null {
     return this.held.standsAt;
@@ -72,10 +76,10 @@ export class AnswerComparison {
     let verdict = right;
     for (const { slot, digest } of digests) {
       if (!this.note(replica, slot, digest)) continue;
-      this.contradict(replica, slot, digest);
       const found = this.judge(slot);
       if (found.code === 'doubt') this.doubts.set(slot, found);
       else this.doubts.delete(slot);
+      this.contradict(slot);
       if (found.code === 'wrong' && verdict.code === 'right') verdict = found;
     }
     // Where all differ, nothing beyond that slot tells who is wrong.
@@ -92,17 +96,17 @@ export class AnswerComparison {
     return true;
   }
 
-  /** What another replica holds. */
-  tellHeld(replica: string, { slot, digest }: Digests): Verdict {
-    const { self, voters } = this.options;
-    const own = this.told.get(slot)?.get(self);
-    if (own === undefined || own === digest) return right;
+  /** What another replica holds. Null: it says nothing of this one. */
+  tellHeld(replica: string, { slot, digest }: Digests): Extract<Verdict, { code: 'lost' | 'wrong' }> | null {
+    const { voters } = this.options;
+    const own = this.ownAt(slot);
+    if (own === undefined || own === digest || this.hasFinalDoubtUpTo(slot - 1)) return null;
     if (this.held.at(slot) !== own) {
       this.stand(slot);
-      return { code: 'lost', slot };
+      return { code: 'lost', slot, isHeldElsewhere: true };
     }
     const equal = this.held.heldOtherwise(replica, slot, digest);
-    return 2 * equal.length > voters().length ? { code: 'wrong', slot, equal } : right;
+    return 2 * equal.length > voters().length ? { code: 'wrong', slot, equal } : null;
   }
 
   private stand(slot: number): void {
@@ -111,15 +115,22 @@ export class AnswerComparison {
     this.recorded();
   }
 
-  private contradict(replica: string, slot: number, digest: string): void {
-    const held = this.held.at(slot);
-    if (replica === this.options.self || held === undefined || held === digest) return;
-    if (this.held.hold(slot, held, true)) this.recorded();
-    this.options.onOtherwise?.({ slot, digest: held });
+  /** Who has answered otherwise than this replica did, and holds, is to hear of it. Behind a slot at which all differ nobody holds anything. */
+  private contradict(slot: number): void {
+    const { self, voters, onOtherwise } = this.options;
+    const digest = this.held.at(slot);
+    // Without a word of its own, an earlier process has held it.
+    if (digest === undefined || (this.ownAt(slot) ?? digest) !== digest || this.hasFinalDoubtUpTo(slot))
+      return;
+    const others = voters().filter((voter) => voter !== self);
+    const otherwise = others.filter((voter) => (this.told.get(slot)?.get(voter) ?? digest) !== digest);
+    if (otherwise.length === 0) return;
+    if (this.held.hold(slot, digest, true)) this.recorded();
+    for (const voter of otherwise) onOtherwise?.(voter, { slot, digest });
   }
 
   private recorded(): void {
-    this.options.onRecord?.(this.held.record);
+    this.options.onRecord?.();
   }
 
   private hasFinalDoubtUpTo(slot: number): boolean {
@@ -142,12 +153,12 @@ export class AnswerComparison {
     return others.some((one) => one !== undefined && one !== digest) ? 'otherwise' : null;
   }
 
-  /** Another database is here: what this replica has told is not its own any more. */
-  forgetOwn(): void {
+  /** Another database is here: what this replica has told is not its own any more. `isOfAnother`: it is a copy of another replica's, and what this one held says nothing of it. */
+  forgetOwn(isOfAnother: boolean): void {
     const { self } = this.options;
     for (const digests of this.told.values()) digests.delete(self);
     this.doubts.clear();
-    if (this.held.settle(Number.POSITIVE_INFINITY)) this.recorded();
+    if (isOfAnother && this.held.settle(Number.POSITIVE_INFINITY)) this.recorded();
   }
 
   /** Up to the slot all go on from one database: what was told of it counts no more. */
@@ -189,7 +200,7 @@ export class AnswerComparison {
     if (own === undefined || own === this.held.at(slot)) return right;
     if (majority !== undefined) {
       if (majority[0] !== own) return { code: 'wrong', slot, equal: majority[1] };
-      if (this.held.hold(slot, own, byDigest.size > 1)) this.recorded();
+      if (voters.length > 1 && !this.hasFinalDoubtUpTo(slot - 1)) this.held.hold(slot, own, false);
       return right;
     }
     const groups = [...byDigest.values()];

@@ -13,7 +13,7 @@ function dataRow(cells: readonly string[]): Buffer {
 }
 const tag = (text: string): Buffer => frameOf(back.commandComplete, Buffer.from(`${text}\0`));
 
-function digestOf(...messages: Buffer[]): string {
+function digestOf(...messages: Buffer[]): string | null {
   const digest = new AnswerDigest();
   for (const message of messages) digest.add(message);
   return digest.end();
@@ -32,4 +32,15 @@ it('a row of a sequence does not count, which a checkpoint changes, but rows of 
   expect(digestOf(head, one, tag('SELECT 1'))).toBe(digestOf(head, two, tag('SELECT 1')));
   const behind = (cell: string): Buffer[] => [head, one, tag('SELECT 1'), dataRow([cell]), tag('SELECT 1')];
   expect(digestOf(...behind('a'))).not.toBe(digestOf(...behind('b')));
+});
+
+it('an answer with a part of the rows has no digest, and one that a limit did not cut has', () => {
+  const head = columns('n', 'word');
+  const row = dataRow(['1', 'a']);
+  const suspended = frameOf(back.portalSuspended, Buffer.alloc(0));
+  expect(digestOf(head, row, suspended)).toBeNull();
+  expect(digestOf(head, row, tag('FETCH 1'))).toBeNull();
+  expect(digestOf(tag('MOVE 1'), tag('INSERT 0 1'))).toBeNull();
+  expect(digestOf(tag('INSERT 0 1'))).not.toBeNull();
+  expect(digestOf(head, row, tag('SELECT 1'))).not.toBeNull();
 });

@@ -2,11 +2,11 @@
  * A digest of an answer by which replicas notice that one of them differs: tags, rows, SQLSTATEs. Pure.
  *
  * The order of the rows of one statement does not count, for without ORDER BY that is nobody's promise; nor do words for people, settings, and ids of objects, which differ from one database to the next;
- * nor do rows of a sequence with `log_cnt`, which a checkpoint changes.
+ * nor do rows of a sequence with `log_cnt`, which a checkpoint changes. An answer with a part of a statement's rows (FETCH, an Execute with a limit) has no digest: which rows come first is nobody's promise either.
  */
 import { crcAdd, crcEnd, crcStart } from '../../wal/record/crc32c.ts';
 import { readErrorFields } from '../../pgwire/backend-messages.ts';
-import { FrameSplitter } from '../../pgwire/frame-splitter.ts';
+import { FrameSplitter, headerBytes } from '../../pgwire/frame-splitter.ts';
 import { back } from '../../pgwire/message-types.ts';
 
 export class AnswerDigest {
@@ -15,6 +15,7 @@ export class AnswerDigest {
   private low = 0;
   private high = 0;
   private isOfSequence = false;
+  private hasPart = false;
 
   add(message: Buffer): void {
     switch (message[0]!) {
@@ -32,9 +33,15 @@ export class AnswerDigest {
         this.high = (this.high + Math.imul(other, other | 1)) >>> 0;
         return;
       }
-      case back.commandComplete:
-      case back.emptyQueryResponse:
       case back.portalSuspended:
+        this.hasPart = true;
+        return;
+      case back.commandComplete:
+        this.hasPart ||= partTags.some((tag) => message.indexOf(tag) === headerBytes);
+        this.close();
+        this.take(message);
+        return;
+      case back.emptyQueryResponse:
       case back.readyForQuery:
         this.close();
         this.take(message);
@@ -47,9 +54,10 @@ export class AnswerDigest {
     }
   }
 
-  end(): string {
+  /** Null: the answer is not to be compared. */
+  end(): string | null {
     this.close();
-    return crcEnd(this.crc).toString(16).padStart(8, '0');
+    return this.hasPart ? null : crcEnd(this.crc).toString(16).padStart(8, '0');
   }
 
   private close(): void {
@@ -66,7 +74,7 @@ export class AnswerDigest {
 }
 
 /** Of an answer that PostgreSQL did not give. */
-export function digestOf(answer: Buffer): string {
+export function digestOf(answer: Buffer): string | null {
   const digest = new AnswerDigest();
   const splitter = new FrameSplitter(answer.length);
   splitter.feed(answer);
@@ -75,4 +83,5 @@ export function digestOf(answer: Buffer): string {
 }
 
 const logCount = Buffer.from('log_cnt\0');
+const partTags = ['FETCH ', 'MOVE '].map((tag) => Buffer.from(tag));
 const copyData = 'd'.charCodeAt(0);

@@ -25,10 +25,7 @@ export class HeldAnswers {
 
   constructor(slotsMax: number, record: AnswerRecord = noAnswers) {
     this.slotsMax = slotsMax;
-    for (const [slot, digest] of record.held) {
-      this.held.set(slot, digest);
-      this.disputed.set(slot, digest);
-    }
+    for (const [slot, digest] of record.held) this.disputed.set(slot, digest);
     this.standsAtSlot = record.standsAt;
   }
 
@@ -41,7 +38,7 @@ export class HeldAnswers {
   }
 
   at(slot: number): string | undefined {
-    return this.held.get(slot);
+    return this.held.get(slot) ?? this.disputed.get(slot);
   }
 
   /** True: it is not in the record as yet. */

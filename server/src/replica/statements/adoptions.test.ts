@@ -240,14 +240,20 @@ it('what is no message of its kind is passed over', () => {
 });
 
 describe('a database that has lost an answer', () => {
-  it('is replaced by a copy of one that has not, and is beyond for nobody', async () => {
-    const { timers, submitted, r1, r2, r3 } = group();
-    for (const { at, adoptions } of [r2, r3]) {
+  /** Of r2 and r3, while r1 is away. */
+  function lost(isHeldElsewhere: boolean) {
+    const all = group();
+    for (const { at, adoptions } of [all.r2, all.r3]) {
       at.pointer = null;
-      adoptions.lost(slot(7));
+      adoptions.lost(slot(7), isHeldElsewhere);
     }
-    for (const { at } of [r2, r3]) at.pointer = slot(9);
-    r1.at.pointer = null;
+    for (const { at } of [all.r2, all.r3]) at.pointer = slot(9);
+    all.r1.at.pointer = null;
+    return all;
+  }
+
+  it('is replaced by a copy of one that has not, and is beyond for nobody', async () => {
+    const { timers, submitted, r1, r2, r3 } = lost(false);
     await timers.pass(3_000);
     expect([...r2.story, ...r3.story]).toEqual([]);
     r1.at.pointer = slot(9);
@@ -258,14 +264,16 @@ describe('a database that has lost an answer', () => {
   });
 
   it('is claimed where there is no other', async () => {
-    const { timers, submitted, r1, r2, r3 } = group();
-    for (const { at, adoptions } of [r2, r3]) {
-      at.pointer = null;
-      adoptions.lost(slot(7));
-    }
-    for (const { at } of [r2, r3]) at.pointer = slot(9);
-    r1.at.pointer = null;
+    const { timers, submitted } = lost(false);
     await timers.pass(16_000);
     expect(distinct(submitted)).toEqual(['r2 1']);
+  });
+
+  it('waits for minutes for another that has said what it holds', async () => {
+    const { timers, submitted } = lost(true);
+    await timers.pass(290_000);
+    expect(submitted).toEqual([]);
+    await timers.pass(30_000);
+    expect(distinct(submitted)).toContain('r2 1');
   });
 });

@@ -51,7 +51,7 @@ const patienceMs = 10_000;
 const patienceWithBeyondMs = 300_000;
 const rankMs = 5_000;
 /** So long a database is not claimed in which a majority's answer may have been lost: whoever holds that says so (AnswerAgreement, IsUnopposed). */
-const heldMs = 500;
+const heldMs = 1_000;
 const words = { whoIsBeyond: 1, beyond: 2, claim: 3 } as const;
 const messageBytes = 7;
 
@@ -160,9 +160,10 @@ export class Adoptions implements ClaimedDatabase {
     this.stand(slot, reason);
   }
 
-  /** This database has lost what it held at the slot: as one that stands ahead of it, but that it has executed more. */
-  lost(slot: Slot): void {
+  /** This database has lost what it held at the slot: as one that stands ahead of it, but that it has executed more. `isHeldElsewhere`: somebody has it, and is waited for as one that is beyond. */
+  lost(slot: Slot, isHeldElsewhere: boolean): void {
     this.stand(slot, 'lost');
+    if (isHeldElsewhere) this.heardAtMs = this.options.timers.nowMs();
   }
 
   private stand(slot: Slot, reason: StandingReason): void {

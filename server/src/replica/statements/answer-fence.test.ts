@@ -128,7 +128,7 @@ it('a doubt that the disk does not take is kept until it does, and nobody is ser
 
 it('a database that has lost an answer serves nobody until another one is here, or the group goes on from it', () => {
   const { one, did, database } = fence();
-  one.judged({ code: 'lost', slot: 7 });
+  one.judged({ code: 'lost', slot: 7, isHeldElsewhere: false });
   one.judged({ code: 'wrong', slot: 8, equal: ['r2', 'r3'] });
   expect(did).toEqual(['ended', 'lost 7']);
   expect(database.divergence).toContain('slot 7');

@@ -20,7 +20,7 @@ export interface AnswerFenceOptions {
   readonly onDiffer: (slot: Slot, claimant: ReplicaId) => void;
   readonly onAgree: () => void;
   /** This database is of no use behind the slot, and what is copied of it neither. */
-  readonly onLost: (slot: Slot) => void;
+  readonly onLost: (slot: Slot, isHeldElsewhere: boolean) => void;
   readonly replace: (slot: Slot) => Promise<void>;
   readonly timers: Pick<Timers, 'after'>;
   readonly logger: Logger;
@@ -61,7 +61,7 @@ export class AnswerFence {
         database.divergence = null;
         return;
       case 'lost':
-        this.lost(verdict.slot);
+        this.lost(verdict.slot, verdict.isHeldElsewhere);
         return;
       case 'wrong':
         void this.replace(verdict.slot, verdict.equal);
@@ -133,15 +133,15 @@ export class AnswerFence {
     );
   }
 
-  /** This replica's database executed the slot anew, and answered otherwise than a majority, itself among them, had before. */
-  lost(slot: number): void {
+  /** This database answered otherwise than a majority had. `isHeldElsewhere`: another replica has just said so. */
+  lost(slot: number, isHeldElsewhere = false): void {
     this.isStanding = true;
     this.doubted = null;
     this.fence(
-      `What this replica answered to slot ${slot} when it executed it anew differs from what a majority had answered: a copy of the database of another replica is awaited.`,
+      `The answer of this database to slot ${slot} is not the one that a majority had given: a copy of another replica's is awaited.`,
       { slot },
     );
-    this.options.onLost(slot as Slot);
+    this.options.onLost(slot as Slot, isHeldElsewhere);
   }
 
   /** The group goes on from this replica's database. */

@@ -26,13 +26,15 @@ function group() {
   const records = new Map<ReplicaId, AnswerRecord>();
   const all = new Map<ReplicaId, DigestExchange>();
   const begin = (self: ReplicaId): DigestExchange => {
-    all.get(self)?.stop();
+    void all.get(self)?.stop();
     const exchange = new DigestExchange({
       self,
       voters: () => names,
       send: (to, bytes) => all.get(to)?.take(self, bytes),
       timers: systemClock,
-      isHeard: () => true,
+      // One that is wrong is being replaced.
+      isHeard: () => verdicts.get(self)?.every(({ code }) => code !== 'wrong') ?? true,
+      hasExecuted: () => true,
       onVerdict: (verdict) => verdicts.get(self)?.push(verdict),
       file: {
         record: records.get(self) ?? noAnswers,
@@ -46,7 +48,7 @@ function group() {
   const [r1, r2, r3] = names.map(begin);
   const last = (self: ReplicaId): Verdict | undefined => verdicts.get(self)?.at(-1);
   const stop = (): void => {
-    for (const exchange of all.values()) exchange.stop();
+    for (const exchange of all.values()) void exchange.stop();
   };
   return { r1: r1!, r2: r2!, r3: r3!, begin, last, records, stop };
 }
@@ -70,7 +72,7 @@ it('what a majority answered where another did not outlives the process, and an 
   const again = begin(names[1]!);
   expect(again.executed(7, 'a')).toBe(true);
   expect(again.executed(7, 'c')).toBe(false);
-  expect(last(names[1]!)).toEqual({ code: 'lost', slot: 7 });
+  expect(last(names[1]!)).toEqual({ code: 'lost', slot: 7, isHeldElsewhere: false });
   expect(again.standsAt).toBe(7);
   expect(begin(names[1]!).standsAt).toBe(7);
   stop();
@@ -84,7 +86,7 @@ it('one that never heard of the majority hears of it from whoever holds the answ
   // Its record is of an earlier moment.
   const again = begin(names[1]!);
   expect(again.executed(7, 'c')).toBe(true);
-  await expect.poll(() => last(names[1]!)).toEqual({ code: 'lost', slot: 7 });
+  await expect.poll(() => last(names[1]!)).toEqual({ code: 'lost', slot: 7, isHeldElsewhere: true });
   expect(last(names[0]!)).toEqual({ code: 'right' });
   again.settle(9);
   expect(again.standsAt).toBeNull();

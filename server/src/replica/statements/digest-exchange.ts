@@ -18,6 +18,8 @@ export interface ExchangeOptions {
   readonly onVerdict: (verdict: Verdict) => void;
   /** False: what this replica's database answers counts for nothing now. */
   readonly isHeard: () => boolean;
+  /** This replica's database has it. */
+  readonly hasExecuted: (slot: number) => boolean;
   /** What is to outlive the process. */
   readonly file: { readonly record: AnswerRecord; write(record: AnswerRecord): Promise<void> };
   readonly logger: Pick<Logger, 'warn'>;
@@ -30,6 +32,8 @@ const slotsMax = 50_000;
 const digestCharsMax = 64;
 const slotBytes = 6;
 const heldBit = 0x80;
+/** A majority's words come first as a rule, and say more than a holder's. */
+const correctMs = 250;
 /** A disk that takes no record is asked again after so long. */
 const againMs = 1_000;
 
@@ -37,12 +41,12 @@ export class DigestExchange {
   private readonly options: ExchangeOptions;
   private readonly comparison: AnswerComparison;
   private waiting: Digests[] = [];
-  /** What is held here, and the replica that is being heard has answered otherwise. */
-  private readonly contradicted: ToldDigest[] = [];
-  private unwritten: AnswerRecord | null = null;
-  private isWriting = false;
+  /** By replica: what is held here, and it has answered otherwise. */
+  private readonly contradicted = new Map<ReplicaId, Map<number, string>>();
+  private isUnwritten = false;
+  private writing: Promise<void> | null = null;
   private hasEnded = false;
-  private readonly stopTelling: () => void;
+  private readonly stops: readonly (() => void)[];
 
   constructor(options: ExchangeOptions) {
     this.options = options;
@@ -52,13 +56,17 @@ export class DigestExchange {
       voters,
       slotsMax,
       record: file.record,
-      onRecord: (record) => {
-        this.unwritten = record;
-        void this.write();
+      onRecord: () => {
+        this.isUnwritten = true;
+        this.writing ??= this.write();
       },
-      onOtherwise: (held) => this.contradicted.push({ ...held, isHeld: true }),
+      onOtherwise: (replica, { slot, digest }) => {
+        const all = this.contradicted.get(replica as ReplicaId) ?? new Map<number, string>();
+        if (all.size < batchMax) all.set(slot, digest);
+        this.contradicted.set(replica as ReplicaId, all);
+      },
     });
-    this.stopTelling = timers.every(everyMs, () => this.flush());
+    this.stops = [timers.every(everyMs, () => this.flush()), timers.every(correctMs, () => this.correct())];
   }
 
   /** Executed here. False: this database held another answer, and nobody is to hear of this one. */
@@ -66,7 +74,7 @@ export class DigestExchange {
     if (!this.options.isHeard() || this.standsAt !== null) return true;
     const told = { slot, digest: digest.slice(0, digestCharsMax) };
     if (this.comparison.loses(told.slot, told.digest)) {
-      this.options.onVerdict({ code: 'lost', slot });
+      this.options.onVerdict({ code: 'lost', slot, isHeldElsewhere: false });
       return false;
     }
     this.waiting.push(told);
@@ -80,9 +88,12 @@ export class DigestExchange {
       from,
       all.filter(({ isHeld }) => isHeld !== true),
     );
-    if (this.contradicted.length > 0) this.options.send(from, encodeDigests(this.contradicted.splice(0)));
-    for (const told of all)
-      if (told.isHeld === true) this.options.onVerdict(this.comparison.tellHeld(from, told));
+    for (const told of all) {
+      // One that is being replaced is wrong already.
+      if (told.isHeld !== true || !this.options.isHeard()) continue;
+      const verdict = this.comparison.tellHeld(from, told);
+      if (verdict !== null) this.options.onVerdict(verdict);
+    }
   }
 
   /** The slot at which this database has lost what it held; null: it has not. */
@@ -111,33 +122,33 @@ export class DigestExchange {
     this.comparison.settle(slot);
   }
 
-  /** Another database is here. */
-  anew(): void {
+  /** Another database is here, `isOfAnother`: of another replica. */
+  anew(isOfAnother: boolean): void {
     this.waiting = [];
-    this.comparison.forgetOwn();
+    this.comparison.forgetOwn(isOfAnother);
   }
 
-  stop(): void {
+  /** When it resolves, what is held is written down, if the disk takes it. */
+  async stop(): Promise<void> {
     this.hasEnded = true;
-    this.stopTelling();
+    for (const stop of this.stops) stop();
+    await this.writing;
   }
 
   /** One at a time, the newest, as often as it takes. Never rejects. */
   private async write(): Promise<void> {
-    if (this.isWriting) return;
-    this.isWriting = true;
-    while (this.unwritten !== null && !this.hasEnded) {
-      const record = this.unwritten;
-      this.unwritten = null;
+    while (this.isUnwritten) {
+      this.isUnwritten = false;
       try {
-        await this.options.file.write(record);
+        await this.options.file.write(this.comparison.record);
       } catch (error) {
-        this.unwritten ??= record;
         this.options.logger.warn({ err: error }, 'it cannot be written down what a majority has answered');
+        if (this.hasEnded) break;
+        this.isUnwritten = true;
         await pause(this.options.timers, againMs);
       }
     }
-    this.isWriting = false;
+    this.writing = null;
   }
 
   private flush(): void {
@@ -153,6 +164,17 @@ export class DigestExchange {
 
   private judge(replica: ReplicaId, digests: readonly Digests[]): void {
     if (digests.length > 0) this.options.onVerdict(this.comparison.tell(replica, digests));
+  }
+
+  /** Only of what this database has, and has not lost. */
+  private correct(): void {
+    const { isHeard, hasExecuted, send } = this.options;
+    for (const [other, all] of this.contradicted) {
+      const held = [...all].map(([slot, digest]) => ({ slot, digest, isHeld: true as const }));
+      const own = isHeard() && this.standsAt === null ? held.filter(({ slot }) => hasExecuted(slot)) : [];
+      if (own.length > 0) send(other, encodeDigests(own));
+    }
+    this.contradicted.clear();
   }
 }
 

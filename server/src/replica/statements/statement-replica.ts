@@ -236,9 +236,9 @@ export class StatementReplica implements ProtocolListener {
     for (const stop of this.stopWatching) stop();
     protocol.stepBack('requested');
     submissions.stop();
-    this.parts.digests.stop();
     this.parts.adoptions.stop();
     await payload.stop();
+    await this.parts.digests.stop();
     protocol.stop();
     await database.close();
     await transport.close();

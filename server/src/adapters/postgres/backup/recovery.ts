@@ -217,28 +217,43 @@ async function settle(
   // A checkpoint takes as long as the disk does.
   const client = await connectPg({ socketDir, database: 'postgres', silentMsMax: null });
   try {
-    const disabled = await client.query<{ name: Buffer; database: Buffer }>(disableSubscriptions);
+    const { rows: were } = await client.query<Subscription>(subscriptionNames);
+    await client.query(disableSubscriptions);
+    const { rows: are } = await client.query<Subscription>(subscriptionNames);
+    const left = new Set(are.map(nameOf));
     await client.query('CHECKPOINT');
     const result = await client.query<{ timeline: number }>(
       'SELECT timeline_id AS timeline FROM pg_catalog.pg_control_checkpoint()',
     );
     return {
       timeline: result.rows[0]!.timeline as Timeline,
-      subscriptions: disabled.rows.map(
-        ({ name, database }) => `${exactName(name)} in ${exactName(database)}`,
-      ),
+      subscriptions: were
+        .map(nameOf)
+        .map((name) => (left.has(name) ? `${name} (still enabled: a prepared transaction holds it)` : name)),
     };
   } finally {
     await client.end();
   }
 }
 
-/** The catalog is one for all databases; ALTER SUBSCRIPTION would have to be said in each of them. */
+interface Subscription {
+  readonly name: Buffer;
+  readonly database: Buffer;
+}
+
+const nameOf = ({ name, database }: Subscription): string => `${exactName(name)} in ${exactName(database)}`;
+
+/** The catalog is one for all databases; ALTER SUBSCRIPTION would have to be said in each of them. What a prepared transaction has altered is passed over, and named: nobody could wait for its end. */
 const disableSubscriptions = `
-  UPDATE pg_catalog.pg_subscription AS s SET subenabled = false
-  FROM pg_catalog.pg_database AS d
-  WHERE s.subenabled AND d.oid OPERATOR(pg_catalog.=) s.subdbid
-  RETURNING pg_catalog.namesend(s.subname) AS name, pg_catalog.namesend(d.datname) AS database`;
+  UPDATE pg_catalog.pg_subscription SET subenabled = false
+  WHERE oid OPERATOR(pg_catalog.=) ANY (ARRAY(
+    SELECT oid FROM pg_catalog.pg_subscription WHERE subenabled FOR UPDATE SKIP LOCKED))`;
+
+const subscriptionNames = `
+  SELECT pg_catalog.namesend(s.subname) AS name, pg_catalog.namesend(d.datname) AS database
+  FROM pg_catalog.pg_subscription s
+  JOIN pg_catalog.pg_database d ON d.oid OPERATOR(pg_catalog.=) s.subdbid
+  WHERE s.subenabled`;
 
 async function forkOf(data: string, timeline: Timeline): Promise<Lsn> {
   const name = `${timeline.toString(16).toUpperCase().padStart(8, '0')}.history`;
