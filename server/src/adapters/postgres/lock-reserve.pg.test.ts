@@ -74,6 +74,25 @@ it('a barrier is made all the same, again and again', async () => {
   await client.end();
 });
 
+it('a client that takes what it can, as soon as there was work, finds that the reserve is held again', async () => {
+  const client = await fillLocks();
+  const { rows } = await client.query<{ pid: number }>(
+    "SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock'",
+  );
+  await fixture.server.withRoom(async () => {
+    // For this the table is full, at first.
+    await (await connect()).end();
+    // The session of the reserve is slow from now on.
+    process.kill(rows[0]!.pid, 'SIGSTOP');
+    setTimeout(() => process.kill(rows[0]!.pid, 'SIGCONT'), 1_000);
+  });
+  await client.query(`DO $$ BEGIN FOR n IN 2000000..2001000 LOOP
+    BEGIN PERFORM pg_advisory_xact_lock(n); EXCEPTION WHEN out_of_memory THEN EXIT; END;
+  END LOOP; END $$`);
+  await primary.passBarrier();
+  await client.end();
+});
+
 it.each([
   ['locks', fillLocks],
   ['tables', fillLocksOfTables],

@@ -65,7 +65,7 @@ export class LockReserve {
     }
   }
 
-  /** Does `work`, and once more with the reserve given up where the lock table was full. @throws as `work` */
+  /** Does `work`, and once more with the reserve given up where the lock table was full. It is held again before this resolves: a client whose statement is executed behind it finds no room. @throws as `work` */
   async withRoom<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -78,7 +78,7 @@ export class LockReserve {
       return await work();
     } finally {
       this.users -= 1;
-      void this.hold();
+      await this.hold();
     }
   }
 
