@@ -1,6 +1,10 @@
 import { expect, it } from 'vitest';
+import { entryLabel } from '../../../multipaxos/entry.ts';
 import type { Slot } from '../../../multipaxos/types/names.ts';
 import type { StandbyReport } from '../../../ports/database-server.ts';
+import { segmentBytes, type Lsn, type Timeline } from '../../../wal/lsn.ts';
+import { encodeRecord } from '../../../wal/record/testing/encode-record.ts';
+import { recordOf } from '../testing/model-records.ts';
 import { ballot, leadership, lsn, range, start } from '../testing/entries.ts';
 import { beStandby } from './standby-phase.ts';
 import { LifeFixture, positionAfter, stateOf, timings } from './testing/life-fixture.ts';
@@ -150,6 +154,32 @@ it('nobody reads at a standby that is looked at to be promoted, though it came t
   await life.time.pass(100);
   expect(whileRead).toEqual([false]);
   await life.time.until(life.payload.stop());
+});
+
+it('a standby that ends in the moment in which its leadership begins gives that up before it is told that it began', async () => {
+  const from = segmentBytes as Lsn;
+  const first = { at: from, previous: lsn(0), timeline: 1 as Timeline, system: 7n };
+  const facts = { redo: from, nextXid: 700n, running: [] };
+  const { end, bytes } = encodeRecord(first, recordOf({ kind: 'checkpoint', facts, isShutdown: true }));
+  const begun = [start(b2), leadership(b2, 1, end)];
+  const life = new LifeFixture(begun);
+  life.directory.readWal = (at) => Promise.resolve(Buffer.from(bytes).subarray(at - from));
+  const phase = beStandby(life.context, stateOf({ kind: 'standby' }, positionAfter(begun)));
+  await life.time.pass(10);
+  const b3 = ballot(3, 'r1');
+  life.look = () => Promise.resolve({ replayed: end, nextXid: 1000n });
+  const began = leadership(b3, 2, end);
+  life.propose = () => {
+    queueMicrotask(() => {
+      life.choose(start(b3), began);
+      life.payload.suspect('it has died');
+    });
+    return { code: 'proposed', label: entryLabel(began) };
+  };
+  life.payload.lead(b3);
+  life.handlers!.onReport(reportOf(end, end));
+  expect(await life.time.until(phase)).toEqual({ kind: 'inspect' });
+  expect(life.story.slice(1, 3)).toEqual(['step down', 'began: standby']);
 });
 
 it('what a reader waits for is fed at once, and asked for until it is replayed', async () => {

@@ -291,7 +291,8 @@ async function lead(context: LifeContext, running: RunningStandby, ballot: Ballo
   const timeline = (position.timeline + 1) as typeof position.timeline;
   const entry = { leadership: ballot, timeline, ...fork, resumes: false, system: position.system };
   if (!(await proposeLeadership(context, running.wal, entry))) {
-    // Even if it has begun in the last moment: then this replica follows it like any other.
+    // Even if it has begun in the last moment: then this replica follows it like any other, and leads no more before anybody hears that it began. Spec: BeginLeadership, whose leader would be promoting.
+    if (context.leads(ballot)) host.stepDown();
     running.standby.open();
     return null;
   }

@@ -75,6 +75,8 @@ export class LifeFixture {
   /** What the standby answers to a question. */
   answer: (wishes: { readonly resume: boolean }) => Promise<SessionAnswer> = () =>
     Promise.resolve({ isPaused: false, resumed: false });
+  /** What a look at the standby shows. */
+  look: StandbyDatabase['look'] = () => Promise.reject(new Error('it lets nobody in'));
   /** PostgreSQL has ended in order when this resolves. */
   endsInOrder: Promise<void> = Promise.resolve();
 
@@ -146,7 +148,10 @@ export class LifeFixture {
       opening: () => undefined,
       ready: () => this.story.push('ready'),
       unready: (reason) => this.story.push(`unready: ${reason}`),
-      event: (event) => this.events.push(event),
+      event: (event) => {
+        if (event.name === 'BeginLeadership') this.story.push(`began: ${event.role}`);
+        this.events.push(event);
+      },
       isTraced: false,
       fatal: (error) => {
         throw error;
@@ -197,7 +202,7 @@ export class LifeFixture {
       streaming: true,
       shut: () => undefined,
       open: () => undefined,
-      look: () => Promise.reject(new Error('it lets nobody in')),
+      look: (signal) => this.look(signal),
       answer: (wishes) => this.answer(wishes),
       promote: () => Promise.reject(new Error('it cannot be promoted')),
     };
