@@ -134,9 +134,13 @@ export class SessionMemory {
       else this.written.set(number, { ...remembered, calls: withoutAnswers(remembered.calls) });
   }
 
-  /** A statement begins that commits by itself. */
+  /**
+   * A statement begins that commits by itself. All WAL of before is flushed when it resolves: a VACUUM takes a page for one that everybody sees only where the commits of its rows are, and how many those are decides plans, and which page the next row goes to.
+   */
   async beginAlone(slot: number): Promise<void> {
-    await this.database.query('INSERT INTO pg_barista.statement_alone VALUES ($1, false)', [slot]);
+    await this.database.query(
+      `SET LOCAL synchronous_commit = on; INSERT INTO pg_barista.statement_alone VALUES (${slot}, false)`,
+    );
   }
 
   async endAlone(slot: number, step: number, open: number): Promise<void> {

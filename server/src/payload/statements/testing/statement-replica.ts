@@ -68,8 +68,10 @@ export async function startReplica(
   return replica;
 }
 
-export const startStatementPostgres = (): Promise<TestPostgres> =>
-  startTestPostgres({ synchronous_commit: 'off', max_prepared_transactions: '0' });
+export const startStatementPostgres = (
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestPostgres> =>
+  startTestPostgres({ synchronous_commit: 'off', max_prepared_transactions: '0', ...settings });
 
 /** Hands the same operations to all replicas. */
 export class OperationFeed {
