@@ -274,6 +274,7 @@ test.each([
   ['insert into t select pg_visible_in_snapshot($1, $2)', 'statistics views'],
   ["insert into t values (brin_summarize_new_values('i'))", 'statistics views'],
   ["insert into t values (current_setting('port'))", 'statistics views'],
+  ["insert into t values (current_setting('pg_trgm.similarity_threshold', true))", 'statistics views'],
   ["do $$begin insert into t values (current_setting('cluster_name')); end$$", 'bodies as strings'],
   ['select set_limit(0.5)', 'state of extensions'],
   ['select public.isn_weak(true)', 'state of extensions'],

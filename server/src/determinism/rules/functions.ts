@@ -93,9 +93,9 @@ export const viewsOfOneReplica =
   'stat_\\w{0,63}|statio_\\w{0,63}|stats(?:_ext(?:_exprs)?)?|statistic(?:_ext_data)?|locks|settings|prepared_(?:xacts|statements)|replication_\\w{0,63}|hba_\\w{0,63}|ident_file_\\w{0,63}|file_\\w{0,63}|shmem\\w{0,63}|backend_\\w{0,63}|config|cursors|aios|wait_events|available_\\w{0,63}|subscription(?:_rel)?';
 export const ownViews = new RegExp(`^pg_(?:${viewsOfOneReplica}|${zones})$`);
 
-/** Settings that may have another value at each replica. */
+/** Settings that may have another value at each replica. Those of a library are there once the session has loaded it, which one that was opened again has not. */
 export const ownSettings =
-  /^(?:port|cluster_name|listen_addresses|data_directory|config_file|hba_file|ident_file|external_pid_file|unix_socket_\w+|primary_\w+|restore_command|archive_\w+|log_\w+|ssl_\w+|in_hot_standby|shared_\w+|huge_pages_status|synchronous_standby_names)$/i;
+  /^(?:port|cluster_name|listen_addresses|data_directory|config_file|hba_file|ident_file|external_pid_file|unix_socket_\w+|primary_\w+|restore_command|archive_\w+|log_\w+|ssl_\w+|in_hot_standby|shared_\w+|huge_pages_status|synchronous_standby_names|(?:pg_trgm|pgcrypto|isn)\.\w+)$/i;
 
 /** These execute SQL that a string holds, and are of use all the same: sql-in-strings.ts looks into it. */
 export const takesSql: ReadonlySet<string> = new Set(

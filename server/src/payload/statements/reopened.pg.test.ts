@@ -89,6 +89,14 @@ it('have the settings that their role and database gave when they were opened', 
   expect(await show('c', 'work_mem')).toBe('(6MB) SELECT 1 I');
 });
 
+it('have the settings of PL/pgSQL, though they have called no function of it since', async () => {
+  await open('a');
+  await sql('a', 'DO $$ BEGIN NULL; END $$');
+  expect(await show('a', 'plpgsql.variable_conflict')).toBe('(error) SELECT 1 I');
+  await restart();
+  expect(await show('a', 'plpgsql.variable_conflict')).toBe('(error) SELECT 1 I');
+});
+
 it('keep what their clients have asked for themselves', async () => {
   await add({ ...openOf('a'), parameters: [['options', '-c work_mem=9MB']] });
   await open('b');

@@ -14,6 +14,8 @@ export const statementSettings: Readonly<Record<string, string>> = {
   jit: 'off',
   // Recursion ends in the same place. PostgreSQL would derive it from the limit of its process (main/stack-limit.ts).
   max_stack_depth: `${stackDepthKb}kB`,
+  // A session that is opened again has its settings without having called a function of it.
+  session_preload_libraries: 'plpgsql',
   // What it removes, and when, is nobody's statement; and it takes locks.
   autovacuum: 'off',
   // The WAL explains what becomes shorter by PostgreSQL's own doing (remembered/relation-sizes.ts), also of the time before a crash.

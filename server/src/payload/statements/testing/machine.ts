@@ -8,6 +8,7 @@ import type { OperationResult, StartOutcome } from '../executor.ts';
 import { DiskRoom } from '../disk-room.ts';
 import { MachineErrors, type OthersWord } from '../machine-errors.ts';
 import type { Operation } from '../operation.ts';
+import { statementSettings } from '../statement-settings.ts';
 import { SerialExecutor } from '../serial-executor.ts';
 import { answerBytesMax, secret } from './statement-replica.ts';
 
@@ -86,7 +87,7 @@ export async function begin(
 
 export async function make(): Promise<Machine> {
   const postgres = await makeBarePostgres({
-    settings: { synchronous_commit: 'off', wal_writer_delay: '200ms', max_prepared_transactions: '0' },
+    settings: { ...statementSettings, wal_writer_delay: '200ms' },
   });
   await postgres.start();
   const operator = await postgres.connect();

@@ -7,6 +7,7 @@ import type { Slot } from '../../../multipaxos/types/names.ts';
 import { query } from '../../../pgwire/frontend-messages.ts';
 import type { OperationResult, StartOutcome } from '../executor.ts';
 import type { OpenOperation, Operation, RequestOperation, RequestWord } from '../operation.ts';
+import { statementSettings } from '../statement-settings.ts';
 import { SerialExecutor } from '../serial-executor.ts';
 
 export const secret = 'a secret of the group';
@@ -70,8 +71,7 @@ export async function startReplica(
 
 export const startStatementPostgres = (
   settings: Readonly<Record<string, string>> = {},
-): Promise<TestPostgres> =>
-  startTestPostgres({ synchronous_commit: 'off', max_prepared_transactions: '0', ...settings });
+): Promise<TestPostgres> => startTestPostgres({ ...statementSettings, ...settings });
 
 /** Hands the same operations to all replicas. */
 export class OperationFeed {
