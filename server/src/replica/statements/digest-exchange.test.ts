@@ -21,7 +21,7 @@ it('digests travel in few bytes, and what is cut short is not taken for one', ()
 const names = ['r1', 'r2', 'r3'] as ReplicaId[];
 
 /** Three replicas that hear each other at once, and whose records outlive them. */
-function group() {
+function group(isLost: (bytes: Uint8Array) => boolean = () => false) {
   const verdicts = new Map<ReplicaId, Verdict[]>(names.map((name) => [name, []]));
   const records = new Map<ReplicaId, AnswerRecord>();
   const all = new Map<ReplicaId, DigestExchange>();
@@ -30,7 +30,9 @@ function group() {
     const exchange = new DigestExchange({
       self,
       voters: () => names,
-      send: (to, bytes) => all.get(to)?.take(self, bytes),
+      send: (to, bytes) => {
+        if (!isLost(bytes)) all.get(to)?.take(self, bytes);
+      },
       timers: systemClock,
       // One that is wrong is being replaced.
       isHeard: () => verdicts.get(self)?.every(({ code }) => code !== 'wrong') ?? true,
@@ -90,5 +92,20 @@ it('one that never heard of the majority hears of it from whoever holds the answ
   expect(last(names[0]!)).toEqual({ code: 'right' });
   again.settle(9);
   expect(again.standsAt).toBeNull();
+  stop();
+});
+
+it('a word of whoever holds the answer that was lost on the way is said again', async () => {
+  let lost = 0;
+  const isLost = (bytes: Uint8Array): boolean =>
+    decodeDigests(bytes).some(({ isHeld }) => isHeld === true) && (lost += 1) <= 1;
+  const { r1, r2, begin, last, stop } = group(isLost);
+  r1.executed(7, 'a');
+  r2.executed(7, 'a');
+  await expect.poll(() => r1.heardTo).toBe(7);
+  const again = begin(names[1]!);
+  expect(again.executed(7, 'c')).toBe(true);
+  await expect.poll(() => last(names[1]!)).toEqual({ code: 'lost', slot: 7, isHeldElsewhere: true });
+  expect(lost).toBeGreaterThan(1);
   stop();
 });

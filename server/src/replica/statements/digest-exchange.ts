@@ -1,7 +1,7 @@
 /**
  * Tells the other replicas what this one's database answered, in batches, and hears what theirs did (answer-comparison.ts).
  *
- * Responsible for: how often, how much at a time, and the bytes: u48 slot, u8 length, the digest in ASCII, again and again; with the highest bit of the length, it is one that the sender holds (specs/AnswerAgreement.tla). What is lost on the way is not told again: a slot that is compared by fewer is compared by less, and no replica is called wrong for it.
+ * Responsible for: how often, how much at a time, and the bytes: u48 slot, u8 length, the digest in ASCII, again and again; with the highest bit of the length, it is one that the sender holds (specs/AnswerAgreement.tla). What is lost on the way is not told again, but for what the sender holds: a slot that is compared by fewer is compared by less, and no replica is called wrong for it.
  */
 import type { Logger } from 'pino';
 import { pause } from '../../payload/pause.ts';
@@ -34,6 +34,9 @@ const slotBytes = 6;
 const heldBit = 0x80;
 /** A majority's words come first as a rule, and say more than a holder's. */
 const correctMs = 250;
+/** Said again at these turns, the last a minute later: a word may be lost with its link, or with the process that heard it. */
+const correctTurns: ReadonlySet<number> = new Set([1, 4, 16, 64, 256]);
+const correctTurnsMax = 256;
 /** A disk that takes no record is asked again after so long. */
 const againMs = 1_000;
 
@@ -41,8 +44,8 @@ export class DigestExchange {
   private readonly options: ExchangeOptions;
   private readonly comparison: AnswerComparison;
   private waiting: Digests[] = [];
-  /** By replica: what is held here, and it has answered otherwise. */
-  private readonly contradicted = new Map<ReplicaId, Map<number, string>>();
+  /** By replica: what is held here, and it has answered otherwise, and the turns since. */
+  private readonly contradicted = new Map<ReplicaId, Map<number, { digest: string; turns: number }>>();
   private isUnwritten = false;
   private writing: Promise<void> | null = null;
   private hasEnded = false;
@@ -61,8 +64,8 @@ export class DigestExchange {
         this.writing ??= this.write();
       },
       onOtherwise: (replica, { slot, digest }) => {
-        const all = this.contradicted.get(replica as ReplicaId) ?? new Map<number, string>();
-        if (all.size < batchMax) all.set(slot, digest);
+        const all = this.contradicted.get(replica as ReplicaId) ?? new Map();
+        if (all.size < batchMax) all.set(slot, { digest, turns: 0 });
         this.contradicted.set(replica as ReplicaId, all);
       },
     });
@@ -119,12 +122,15 @@ export class DigestExchange {
   /** Up to the slot all go on from one database, this replica's or another's. */
   settle(slot: number): void {
     this.waiting = this.waiting.filter((told) => told.slot > slot);
+    for (const all of this.contradicted.values())
+      for (const one of all.keys()) if (one <= slot) all.delete(one);
     this.comparison.settle(slot);
   }
 
   /** Another database is here, `isOfAnother`: of another replica. */
   anew(isOfAnother: boolean): void {
     this.waiting = [];
+    if (isOfAnother) this.contradicted.clear();
     this.comparison.forgetOwn(isOfAnother);
   }
 
@@ -170,11 +176,15 @@ export class DigestExchange {
   private correct(): void {
     const { isHeard, hasExecuted, send } = this.options;
     for (const [other, all] of this.contradicted) {
-      const held = [...all].map(([slot, digest]) => ({ slot, digest, isHeld: true as const }));
-      const own = isHeard() && this.standsAt === null ? held.filter(({ slot }) => hasExecuted(slot)) : [];
-      if (own.length > 0) send(other, encodeDigests(own));
+      const held: ToldDigest[] = [];
+      for (const [slot, one] of all) {
+        one.turns += 1;
+        if (one.turns >= correctTurnsMax) all.delete(slot);
+        if (correctTurns.has(one.turns) && hasExecuted(slot))
+          held.push({ slot, digest: one.digest, isHeld: true });
+      }
+      if (held.length > 0 && isHeard() && this.standsAt === null) send(other, encodeDigests(held));
     }
-    this.contradicted.clear();
   }
 }
 
