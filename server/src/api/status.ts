@@ -383,7 +383,7 @@ export interface SessionEndAnswer {
   readonly pid: number;
 }
 
-/** `to` null: to whoever is readiest. `transactionMs`: how long open transactions have to end before they are cut off. */
+/** `to` null: to whoever is readiest. `transactionMs`: how long open transactions may continue before they are cut off. */
 export interface LeaderTransferRequest {
   readonly to: ReplicaId | null;
   readonly transactionMs: number;

@@ -41,7 +41,7 @@ export async function sendFault(port: number, request: FaultRequest): Promise<st
   if (answer.status === 200 && typeof body?.message === 'string') return body.message;
   if (body?.error?.message === undefined) throw notDemo(port);
   if (answer.status === 400) throw new CliError(body.error.message, exitCodes.usage);
-  const hint = body.error.code === 'beyondMinority' ? ' Give --force to do it all the same.' : '';
+  const hint = body.error.code === 'beyondMinority' ? ' Use --force to do it anyway.' : '';
   throw new CliError(`Refused: ${body.error.message}${hint}`, exitCodes.refused);
 }
 
@@ -60,7 +60,7 @@ async function ask(request: Parameters<typeof requestJson>[0]): ReturnType<typeo
 
 function notDemo(port: number): CliError {
   return new CliError(
-    `What answers on port ${port} is not a demo. Say where it is with --dashboard-port or --data-dir.`,
+    `The server on port ${port} is not a demo. Say where it is with --dashboard-port or --data-dir.`,
     exitCodes.notRunning,
   );
 }

@@ -68,7 +68,7 @@ interface InitOptions {
 function addInit(program: Command, commands: AdminCommands): void {
   program
     .command('init')
-    .description('found a group: once, on ONE replica, before its first start')
+    .description('create a group: run it once, on ONE replica, before its first start')
     .requiredOption('--config <file>', 'its configuration, in YAML', path)
     .option(
       '--cluster <name>',
@@ -139,7 +139,7 @@ const replicaName = (text: string): ReplicaId => {
 function addMembers(program: Command, commands: AdminCommands): void {
   const members = program
     .command('members')
-    .description('who is in the group, and changes of it while it serves, one at a time')
+    .description('show, add, remove and replace members while the group serves')
     .addHelpText(
       'after',
       `
@@ -204,10 +204,14 @@ A lost disk needs no replacing: start the replica again, and it joins by itself.
 }
 
 function addLeader(program: Command, commands: AdminCommands): void {
-  const leader = program.command('leader').description('which replica leads: a planned change of it');
-  withWhere(leader.command('transfer').description('have another replica lead, in a fraction of a second'))
-    .option('--to <replica>', 'such as r2 (default: whoever is readiest)', replicaName)
-    .option('--wait-ms <ms>', 'how long open transactions have to end', whole(0, 60_000), 1000)
+  const leader = program.command('leader').description('show or change which replica leads');
+  withWhere(
+    leader
+      .command('transfer')
+      .description('hand leadership over to another replica, in a fraction of a second'),
+  )
+    .option('--to <replica>', 'such as r2 (default: the most up-to-date follower)', replicaName)
+    .option('--wait-ms <ms>', 'how long open transactions may continue', whole(0, 60_000), 1000)
     .addHelpText(
       'after',
       `
@@ -271,7 +275,7 @@ ${exitCodesText}`,
 function addDoctor(program: Command, commands: AdminCommands): void {
   program
     .command('doctor')
-    .description('what is wrong with a replica, or soon will be, and what to do; on its own machine')
+    .description('find problems of a replica on its own machine, and say how to fix them')
     .requiredOption('--config <file>', 'its configuration, in YAML', path)
     .option('--json', 'for programs: { verdict, findings: [{ severity, what, todo }] }', false)
     .addHelpText(

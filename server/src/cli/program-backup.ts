@@ -38,9 +38,7 @@ const configOption = (why: string): Option =>
 export function addBackups(program: Command, commands: BackupCommands): void {
   const backup = program
     .command('backup')
-    .description(
-      'the whole group in one file, taken while it serves; those that there are, and tests of them',
-    )
+    .description('back up the whole group into one file while it serves; list and test backups')
     .addHelpText(
       'after',
       `
@@ -158,7 +156,7 @@ interface RestoreOptions {
 function addRestore(program: Command, commands: BackupCommands): void {
   program
     .command('restore')
-    .description('found a new group with the data of a backup: on ONE replica, before its first start')
+    .description('create a new group from a backup: on ONE replica, before its first start')
     .argument('<file>', 'a backup, or a directory of them, of which the nearest is taken', path)
     .requiredOption('--config <file>', 'the configuration of the replica, in YAML', path)
     .addOption(userOption())

@@ -23,7 +23,7 @@ const harms = [
   ['pause', 'freeze its process (SIGSTOP)'],
 ] as const;
 
-const force = ['--force', 'do it though no majority of the replicas is left then'] as const;
+const force = ['--force', 'do it even if no majority of the replicas remains'] as const;
 
 const share = 'share of the messages, 0 to 1; 0 ends it';
 const amountActions = [
@@ -35,7 +35,7 @@ const amountActions = [
 export function addFault(program: Command, commands: FaultCommands): void {
   const fault = program
     .command('fault')
-    .description('break a running demo, and mend it')
+    .description('inject faults into a running demo, and heal them')
     .addHelpText(
       'after',
       `

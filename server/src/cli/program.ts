@@ -292,7 +292,7 @@ ${exitCodesText}`,
 }
 
 function addStatus(program: Command, commands: Commands): void {
-  withTarget(program.command('status').description('what each replica of a running demo is doing'))
+  withTarget(program.command('status').description('show what each replica of a running demo is doing'))
     .option('--json', 'for programs: { group, replicas: [...] }', false)
     .addHelpText(
       'after',

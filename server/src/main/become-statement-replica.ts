@@ -80,7 +80,7 @@ const nearSlots = 1000;
 
 const unavailable: AdminAnswer<never> = {
   ok: false,
-  error: { code: 'unavailable', message: 'This is not served where statements travel.' },
+  error: { code: 'unavailable', message: 'This is not supported under payload: statements.' },
 };
 const refusing: HttpAdmin = {
   members: () => Promise.resolve(unavailable),
@@ -328,7 +328,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     onFatal,
   });
   const failed = async (error: Error): Promise<void> => {
-    logger.error({ err: error }, 'what executes statements has failed, and begins again');
+    logger.error({ err: error }, 'the statement executor failed and restarts');
     database.down(error.message);
     const ofMachine = error instanceof MachineError ? error : null;
     if (ofMachine?.isDamage === true) return replacement.begin('presumedDamaged');
@@ -420,7 +420,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     config,
     protocol,
     onCopyNeeded: () => {
-      endSessions('what this replica has executed is not what the group has');
+      endSessions('the executed log of this replica differs from that of the group');
       void replacement.begin('logPurged');
     },
     payload,

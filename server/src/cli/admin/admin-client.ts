@@ -94,7 +94,7 @@ function trustIn(certificate: string): TlsTrust {
     checkServerIdentity: (_host, shown) =>
       shown.fingerprint256 === fingerprint256
         ? undefined
-        : new Error('what answers shows another certificate than http.tls.certificate'),
+        : new Error('the server presents a different certificate than http.tls.certificate'),
   };
 }
 
@@ -132,19 +132,19 @@ export function refusal(target: AdminTarget, status: number, body: unknown): Cli
   if (typeof error?.message !== 'string') {
     const what = target.kind === 'demo' ? 'a demo' : 'a replica';
     return new CliError(
-      `What answers on ${place(target)} is not ${what} (HTTP ${status}).`,
+      `The server on ${place(target)} is not ${what} (HTTP ${status}).`,
       exitCodes.notRunning,
     );
   }
   if (error.code === 'unauthorized' && target.kind === 'demo') {
     return new CliError(
-      'Refused: a demo gives this only to who can read its data directory. Say where that is with --data-dir.',
+      'Refused: only users who can read the data directory of the demo may do this. Name it with --data-dir.',
       exitCodes.refused,
     );
   }
   if (error.code === 'notLeader') {
     const message = error.leader
-      ? `Refused: this is for the leader to do. Ask ${error.leader}, with its configuration.`
+      ? `Refused: only the leader can do this. Run the command with the configuration of ${error.leader}.`
       : `Refused: ${error.message} Try again in a moment.`;
     return new CliError(message, exitCodes.refused);
   }

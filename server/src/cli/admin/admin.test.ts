@@ -94,7 +94,7 @@ describe('an operator', () => {
     };
     expect(await remove(refused('notLeader', 'r2'))).toEqual([
       4,
-      'Refused: this is for the leader to do. Ask r2, with its configuration.',
+      'Refused: only the leader can do this. Run the command with the configuration of r2.',
     ]);
     expect(await remove(refused('notLeader', null))).toEqual([
       4,
@@ -324,7 +324,7 @@ describe('a comparison', () => {
     });
     expect([partly.code, partly.text]).toEqual([
       1,
-      expect.stringMatching(/equal\. Not everything was compared\.\nNot/),
+      expect.stringMatching(/but not everything was compared\.\nNot/),
     ]);
     const hostile = await run({
       ...result('equal', 'equal'),
@@ -409,12 +409,12 @@ describe('a backup', () => {
     expect(await failure(take(send(whole)))).toEqual([2, expect.stringMatching(/another backup/)]);
     expect(readFileSync(join(dir, 'b.part'), 'utf8')).toBe('of another');
     rmSync(join(dir, 'b.part'));
-    expect(await failure(take(send(whole), true, dir))).toEqual([2, expect.stringMatching(/is no file/)]);
+    expect(await failure(take(send(whole), true, dir))).toEqual([2, expect.stringMatching(/is not a regular file/)]);
     mkdirSync(join(dir, 'data', 'base'), { recursive: true });
     writeFileSync(join(dir, 'data', 'PG_VERSION'), '18');
     expect(await failure(take(send(whole), false, join(dir, 'data', 'base', 'b')))).toEqual([
       2,
-      expect.stringMatching(/PostgreSQL's own directory .*data/),
+      expect.stringMatching(/inside PostgreSQL's directory .*data/),
     ]);
     symlinkSync(join(dir, 'data', 'base'), join(dir, 'link'));
     expect((await failure(take(send(whole), false, join(dir, 'link', 'b'))))[0]).toBe(2);

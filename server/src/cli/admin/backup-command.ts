@@ -51,7 +51,7 @@ export async function runBackup(
     await rm(partial, { force: true });
     if (error instanceof CliError && !ended.aborted) throw error;
     const { message } = (ended.aborted ? ended.reason : error) as Error;
-    throw new CliError(`There is no backup: ${message}`, exitCodes.failed, { cause: error });
+    throw new CliError(`No backup was made: ${message}`, exitCodes.failed, { cause: error });
   }
 }
 
@@ -59,14 +59,14 @@ export async function runBackup(
 async function mayBeMade(file: string, replace: boolean): Promise<void> {
   const found = await lstat(file).catch(() => null);
   if (found !== null && !found.isFile())
-    throw new CliError(`${file} is no file that could be replaced. Give another name.`, exitCodes.usage);
+    throw new CliError(`${file} is not a regular file. Give another name.`, exitCodes.usage);
   if (found !== null && !replace)
     throw new CliError(`${file} exists. Give another name, or --replace.`, exitCodes.usage);
   const directory = dirname(resolve(file));
   for (let above = await realpath(directory).catch(() => directory); ; above = dirname(above)) {
     if (await exists(join(above, 'PG_VERSION')))
       throw new CliError(
-        `${file} would lie in PostgreSQL's own directory ${above}, and be part of the next backup. Give a name elsewhere.`,
+        `${file} is inside PostgreSQL's directory ${above} and would become part of the next backup. Write the backup elsewhere.`,
         exitCodes.usage,
       );
     if (above === dirname(above)) return;
@@ -81,8 +81,8 @@ async function reserve(partial: string): Promise<void> {
     const { code, message } = error as NodeJS.ErrnoException;
     const why =
       code === 'EEXIST'
-        ? `${partial} exists: another backup is being written there, or was broken off. Remove it if none is, or give another name.`
-        : `There is no backup: ${message}`;
+        ? `${partial} exists: another backup is being written there or was interrupted. If none is running, remove the file; or give another name.`
+        : `No backup was made: ${message}`;
     throw new CliError(why, code === 'EEXIST' ? exitCodes.usage : exitCodes.failed, { cause: error });
   }
 }
@@ -109,7 +109,7 @@ async function receive(
     // Node's words for it are "aborted".
     if (ended.aborted || (error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
     throw new CliError(
-      `There is no backup: the replica ended the transfer after ${bytes} bytes, as it does when it begins or ceases to lead. Its log has the reason; take it again.`,
+      `No backup was made: the replica ended the transfer after ${bytes} bytes, as when it gains or loses leadership. See its log, and try again.`,
       exitCodes.failed,
       { cause: error },
     );
@@ -123,7 +123,7 @@ function get({ host, port, headers, tls }: AdminTarget, signal: AbortSignal): Pr
     const outgoing = send({ ...tls, host, port, path: '/api/backup', headers, signal }, resolve);
     // Also while the answer comes.
     outgoing.setTimeout(silenceMs, () => {
-      outgoing.destroy(new Error(`nothing was sent for ${silenceMs / 1000} s`));
+      outgoing.destroy(new Error(`the replica sent nothing for ${silenceMs / 1000} s`));
     });
     outgoing.on('error', reject);
     outgoing.end();

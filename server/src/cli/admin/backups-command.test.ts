@@ -54,7 +54,7 @@ async function failure(file: string, changes: { readonly pgBin?: string } = {}) 
 describe('backups in a directory', () => {
   it('are listed with where they are in the history, and what is not whole is told', async () => {
     expect(await listed(false)).toMatch(
-      /^20\S+Z +\S+ MB  main, slot 41  \S+whole\.barista\n\S+cut\.barista is not whole, and of no use\.$/,
+      /^20\S+Z +\S+ MB  main, slot 41  \S+whole\.barista\n\S+cut\.barista is incomplete and cannot be restored\.$/,
     );
     expect(JSON.parse(await listed(true))).toMatchObject([
       { group: 'main', cluster: 'c1', slot: 41, position: '0/3000060', postgresVersion: '18.4' },

@@ -61,7 +61,7 @@ export async function runListBackups(
     say(
       `${header.takenAt}  ${megabytes(bytes).padStart(8)}  ${header.group}, slot ${header.position.slot}  ${file}`,
     );
-  for (const { file, ends } of found) if (ends === null) say(`${file} is not whole, and of no use.`);
+  for (const { file, ends } of found) if (ends === null) say(`${file} is incomplete and cannot be restored.`);
   if (found.length === 0) say(`There is no backup in ${directory}.`);
 }
 

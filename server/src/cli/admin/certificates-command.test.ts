@@ -83,7 +83,7 @@ describe('barista certificates', () => {
     await make();
     const before = shown('r1').fingerprint256;
     const authority = readFileSync(at('authority.crt'), 'utf8');
-    expect((await make())[0]).toMatch(/r1\.crt: is there, and is left as it is/);
+    expect((await make())[0]).toMatch(/r1\.crt: exists and is kept/);
     expect(shown('r1').fingerprint256).toBe(before);
     const other = shown('r2').fingerprint256;
     await make({ renew: true, only: 'r1', days: 30 });
@@ -104,7 +104,7 @@ describe('barista certificates', () => {
     await make();
     rmSync(at('authority.key'));
     await expect(make({ renew: true })).rejects.toThrow(
-      /authority\.crt is there, and .*authority\.key is not/,
+      /authority\.crt exists, but .*authority\.key does not/,
     );
   });
 });

@@ -48,7 +48,7 @@ export async function runCertificates(args: CertificatesArguments, say: Say): Pr
   say(
     `In the configuration of ${first?.id ?? ''}, once its files are on its host:\n` +
       `  peerTls: { certificate: ${place(`${first?.id ?? ''}.crt`)}, key: ${place(`${first?.id ?? ''}.key`)}, authority: ${place('authority.crt')} }\n` +
-      `Keep ${place('authority.key')} on no replica: whoever has it can make certificates for any member.`,
+      `Do not keep ${place('authority.key')} on a replica: with it, anyone can make certificates for any member.`,
   );
 }
 
@@ -63,7 +63,7 @@ async function authorityIn({ group }: ReplicaConfig, directory: string, say: Say
   if (there[0] || there[1]) {
     const [here, missing] = there[0] ? [certificate, key] : [key, certificate];
     throw new CliError(
-      `${here} is there, and ${missing} is not: bring it, or use another directory.`,
+      `${here} exists, but ${missing} does not: copy it there, or use another directory.`,
       exitCodes.usage,
     );
   }
@@ -83,7 +83,7 @@ async function certify(
 ): Promise<void> {
   const [certificate, key] = [join(directory, `${id}.crt`), join(directory, `${id}.key`)];
   if (!renew && (await exists(certificate))) {
-    say(`${certificate}: is there, and is left as it is (--renew makes a new one).`);
+    say(`${certificate}: exists and is kept (use --renew to replace it).`);
     return;
   }
   const { makeCertificate } = await import('../../adapters/tls-files/make-certificates.ts');

@@ -47,7 +47,7 @@ export async function runInitOnDatabase(
   say(`${config.id} has ${dataOf(await orExplain(() => databaseToKeep(config)))}. Nothing was changed.`);
   say(
     'Only if the logs of a majority of its group are lost for good: found a new group on the replica whose data goes furthest, with the same command and --yes. ' +
-      'What was acknowledged and is not in that data is lost then; what the other replicas have is not used any more.',
+      'Acknowledged writes that this data lacks are lost, and the data of the other replicas is no longer used.',
   );
 }
 

@@ -23,7 +23,7 @@ export async function runTransfer(
   try {
     const answer = await askAdmin(target, { path: '/api/leader/transfer', body, timeoutMs });
     const { leader, tookMs } = answer as LeaderTransferAnswer;
-    say(`${leader} leads and serves clients, ${tookMs} ms after nobody new was let in.`);
+    say(`${leader} leads and serves clients. New clients had to wait for ${tookMs} ms.`);
   } finally {
     clearTimeout(waiting);
   }

@@ -61,7 +61,7 @@ async function replace(target: AdminTarget, action: Replacement, say: Say): Prom
   const before = await fetchMembership(target);
   if (memberOf(before, old) === undefined) {
     // The last step of the same command may have been done already.
-    if (memberOf(before, replica)?.role === 'voter') return say(`${replica} has replaced ${old} already.`);
+    if (memberOf(before, replica)?.role === 'voter') return say(`${replica} has already replaced ${old}.`);
     throw new CliError(`Refused: ${old} is no member.`, exitCodes.refused);
   }
   if (memberOf(before, replica) === undefined) {

@@ -12,5 +12,5 @@ export async function runEndSession(
 ): Promise<void> {
   const body: SessionEndRequest = { pid };
   const answer = await askAdmin(target, { path: '/api/sessions/end', body, timeoutMs: patienceMs });
-  say(`Session ${(answer as SessionEndAnswer).pid} is told to end; what it had open is rolled back.`);
+  say(`Session ${(answer as SessionEndAnswer).pid} was told to end; its open transaction is rolled back.`);
 }

@@ -20,7 +20,7 @@ export async function runVerify(
   // The group gives up first, and says why.
   const timeoutMs = (target.verifyMinutes + 1) * 60_000;
   const result = (await askAdmin(target, { path: '/api/verify', body, timeoutMs })) as VerifyResult | null;
-  if (!Array.isArray(result?.replicas)) throw new CliError('The answer is no result of a comparison.');
+  if (!Array.isArray(result?.replicas)) throw new CliError('The answer is not a comparison result.');
   say(json ? JSON.stringify(result, null, 2) : verifyText(result));
   return verifyExitCode(result);
 }
@@ -37,7 +37,7 @@ export function verifyText({ slot, replicas, leftOut, advice }: VerifyResult): s
   const lines = replicas.map((each) => `  ${each.replica.padEnd(width)}  ${verdictOf(each)}`);
   const isEqual = replicas.every(({ outcome }) => outcome === 'equal');
   const verdict =
-    leftOut === 0 ? 'All are equal.' : 'What was compared is equal. Not everything was compared.';
+    leftOut === 0 ? 'All are equal.' : 'No difference was found, but not everything was compared.';
   return [
     `Compared as of slot ${slot}:`,
     ...lines,

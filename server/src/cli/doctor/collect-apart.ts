@@ -24,14 +24,16 @@ export function collectFactsApart(configFile: string): Promise<DoctorFacts> {
       () =>
         reject(
           new Error(
-            `nothing could be looked up within ${waitMsMax / 1000} s: does the disk of ${configFile} answer?`,
+            `no facts could be collected within ${waitMsMax / 1000} s: check the disk that holds ${configFile}`,
           ),
         ),
       waitMsMax,
     );
     child.once('message', (facts) => resolve(facts as DoctorFacts));
     child.once('error', reject);
-    child.once('exit', (code) => reject(new Error(`what looks things up ended with ${code ?? 'a signal'}`)));
+    child.once('exit', (code) =>
+      reject(new Error(`the process that collects facts ended with ${code ?? 'a signal'}`)),
+    );
     child.once('exit', () => clearTimeout(timer));
   }).finally(() => {
     child.kill('SIGKILL');

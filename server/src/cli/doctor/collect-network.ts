@@ -38,10 +38,10 @@ export function statusFacts({
       typeof status?.state !== 'string' ||
       !Array.isArray(status.membership?.members)
     )
-      throw new Error(`what answers on ${place} is no replica (HTTP ${answer.status})`);
+      throw new Error(`the server on ${place} is not a Barista replica (HTTP ${answer.status})`);
     if (status.id !== id || status.group !== group)
       throw new Error(
-        `what answers on ${place} is ${String(status.id)} of group ${String(status.group)}, not ${id} of ${group}`,
+        `${place} is ${String(status.id)} of group ${String(status.group)}, not ${id} of ${group}`,
       );
     return status as ReplicaStatus;
   });

@@ -66,7 +66,7 @@ async function whyNotMade(path: string): Promise<string | null> {
   const found = await stat(above).catch(() => null);
   if (found === null) return whyNotMade(above);
   const problem = found.isDirectory() ? await whyNoAccess(above) : `${above} is no directory`;
-  return problem === null ? null : `it is not there and cannot be made: ${problem}`;
+  return problem === null ? null : `it does not exist and cannot be created: ${problem}`;
 }
 
 const probes = 20;

@@ -261,11 +261,7 @@ describe('the doctor', () => {
       factsWith({ clockSource: 'refined-jiffies' }),
       /^warning: The kernel tells the time by refined-jiffies/,
     ],
-    [
-      'few files',
-      factsWith({ openFilesMax: 256 }),
-      /^warning: The replica may have 256 files open, .* about 800/,
-    ],
+    ['few files', factsWith({ openFilesMax: 256 }), /^warning: The replica can open 256 files, .* about 800/],
     [
       'no replica',
       factsWith({ status: unknown }),
@@ -311,7 +307,7 @@ describe('the doctor', () => {
     [
       'no majority',
       withStatus({ peers: [r2, r3].map((id) => ({ id, connected: false, version: null })) }),
-      /^error: r1 is not connected to r2 and r3: of 3 voters it reaches 1, .* no majority/,
+      /^error: r1 is not connected to r2 and r3: it reaches 1 of 3 voters, .* not a majority/,
     ],
     [
       'members that do not vote',
@@ -348,7 +344,7 @@ describe('the doctor', () => {
       withStatus({
         left: { count: 4, longest: [abandoned, { ...abandoned, pid: 12, waitsFor: null }, fresh] },
       }),
-      /^warning: PostgreSQL executes what clients have asked for who are gone: 11 \(role app, database shop, from 10\.0\.0\.9\) for 45 s, waits for Lock: relation; 12 \(.*\) for 45 s, waits for nothing; and 2 more\..*"barista sessions end 11"/,
+      /^warning: PostgreSQL still executes requests of disconnected clients: 11 \(role app, database shop, from 10\.0\.0\.9\) for 45 s, waits for Lock: relation; 12 \(.*\) for 45 s, waits for nothing; and 2 more\..*"barista sessions end 11"/,
     ],
     [
       'many clients',
@@ -358,13 +354,13 @@ describe('the doctor', () => {
     [
       'WAL that is not chosen',
       withStatus({ wal: { ...statusWith().wal!, unchosenBytes: 5 * GIB } }),
-      /^error: 5\.0 GiB of WAL/,
+      /^error: 5\.0 GiB of this leader's WAL/,
     ],
     ['a follower that lags', withStatus({ commitPoint: 5000 as Slot }), /^warning: .* is 4984 slots behind/],
     [
       'a link with a fault',
       withStatus({ faults: [{ from: r1, to: r2, cut: true, delayMs: 0, drop: 0, duplicate: 0 }] }),
-      /^warning: Faults are set on links: r1 to r2/,
+      /^warning: Link faults are active: r1 to r2/,
     ],
     [
       'members that cannot be reached',
@@ -385,13 +381,13 @@ describe('the doctor', () => {
         backups: null,
         archive: null,
       }),
-      /^notice: This replica makes no backups/,
-      /^notice: This replica keeps no WAL/,
+      /^notice: This replica makes no scheduled backups/,
+      /^notice: This replica archives no WAL/,
     ],
     [
       'no tests',
       withConfig({ backup: { directory: '/backup/main' } }),
-      /^notice: No backup is restored as a test/,
+      /^notice: Backups are not tested on a schedule/,
     ],
     ['no backup', factsWith({ backups: { ok: true, value: [] } }), /^error: There is no backup\./],
     [
@@ -592,7 +588,7 @@ describe('on a machine where little works', () => {
     const { code, text } = await doctor(file);
     expect(code).toBe(2);
     for (const expected of [
-      /is no replica \(HTTP 200\)/,
+      /is not a Barista replica \(HTTP 200\)/,
       /archive\.json cannot be understood/,
       /There is no backup\./,
       /r1\.yaml holds the secret of the cluster.*mode 644/,

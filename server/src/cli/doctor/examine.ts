@@ -23,7 +23,7 @@ export function examine(facts: DoctorFacts): Finding[] {
     try {
       return rule(facts);
     } catch (error) {
-      const what = `The rule ${name} could not be judged: ${error instanceof Error ? error.message : String(error)}.`;
+      const what = `The rule ${name} failed: ${error instanceof Error ? error.message : String(error)}.`;
       return [notice(what, 'This is a defect of barista doctor: please report it.')];
     }
   });

@@ -58,8 +58,8 @@ export function bindingRefusal(statement: ParsedStatement): Refusal | undefined 
     return {
       kind: 'refused',
       sqlstate: '0A000',
-      message: `${name} would differ between replicas wherever what is defined here is used`,
-      hint: 'Bind a function of your own that calls those of barista_fn.',
+      message: `${name} would give different results at each replica`,
+      hint: 'Use a function of your own that calls functions of barista_fn.',
       rule: 'bound functions',
     };
   }

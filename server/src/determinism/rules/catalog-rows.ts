@@ -82,7 +82,7 @@ export class CatalogRows {
     }
     if (this.told === null) return undefined;
     return {
-      message: `a whole row of ${word(this.told.relation, 'relname')} tells of one replica, and cannot be a source of what is written`,
+      message: `a whole row of ${word(this.told.relation, 'relname')} is replica-specific and cannot be used in a statement that writes`,
       hint: 'Name the columns.',
       rule: 'statistics views',
       position: this.told.at + 1,

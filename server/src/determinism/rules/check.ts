@@ -93,7 +93,7 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext, inspec
       .endsWith(name)
   )
     return {
-      message: `${name} is written in a way that is not understood`,
+      message: `${name} is written in an unsupported form`,
       rule: 'odd names',
       position: at + 1,
     };
@@ -120,7 +120,7 @@ function checkLiteral({ node, parent }: Visited): Finding {
   const named = type === undefined ? undefined : strings(type.names).at(-1);
   if (named !== undefined && clockTypes.has(named) && mentionsClock(value))
     return {
-      message: `'${value}' as ${named} would be read by each replica's own clock`,
+      message: `'${value}' as ${named} is relative to each replica's clock`,
       hint: 'Write CURRENT_TIMESTAMP, CURRENT_DATE + 1 and such.',
       rule: "'now' as a date or time",
       position,
@@ -149,7 +149,7 @@ function readByClock(type: string | undefined, arg: TreeNode | undefined, at: un
   const value = all.map(constantOf).find((text) => text !== undefined && mentionsClock(text));
   if (value === undefined) return undefined;
   return {
-    message: `'${value}' as ${type} would be read by each replica's own clock`,
+    message: `'${value}' as ${type} is relative to each replica's clock`,
     hint: 'Write CURRENT_TIMESTAMP, CURRENT_DATE + 1 and such.',
     rule: "'now' as a date or time",
     position: Math.max(0, Number(at ?? 0)) + 1,
@@ -197,20 +197,20 @@ function checkOption(node: TreeNode): Finding {
   const text = ((node.arg as TreeNode | undefined)?.String as TreeNode | undefined)?.sval;
   if (timeOptions.has(name) && typeof text === 'string' && mentionsClock(text))
     return {
-      message: `'${text}' would be read by each replica's own clock`,
+      message: `'${text}' is relative to each replica's clock`,
       hint: 'Write the date and the time.',
       rule: "'now' as a date or time",
     };
   const integer = (node.arg as TreeNode | undefined)?.Integer as TreeNode | undefined;
   if (name === 'cache' && integer?.ival !== 1)
     return {
-      message: 'a sequence that hands out numbers in advance would lose them at a replica that is restarted',
+      message: 'a sequence with CACHE above 1 would lose cached numbers when a replica restarts',
       hint: 'Leave out CACHE.',
       rule: 'numbers in advance',
     };
   if (name === 'transaction_deferrable' && JSON.stringify(node.arg).includes('"ival":1'))
     return {
-      message: 'a transaction that waits for others to end would stop all others',
+      message: 'a DEFERRABLE transaction would block all other sessions',
       hint: 'Leave out DEFERRABLE.',
       rule: 'waiting functions',
     };
@@ -230,7 +230,7 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
   if (temporary !== undefined) return temporary;
   if (isWrite && isOfOneReplica(visited))
     return {
-      message: `${strings(node.funcname).at(-1)} tells of one replica, and cannot be a source of what is written`,
+      message: `${strings(node.funcname).at(-1)} is replica-specific and cannot be used in a statement that writes`,
       rule: 'statistics views',
       position: Number(node.location ?? 0) + 1,
     };
@@ -241,7 +241,7 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
   if (kind === 'DefElem') return checkOption(node);
   if (word(node, 'relpersistence') === 'u' || word(node, 'subtype') === 'AT_SetUnLogged')
     return {
-      message: 'a crash empties an unlogged table at one replica, and not at the others',
+      message: 'unlogged tables are not supported: a crash would empty one at a single replica',
       hint: 'Leave out UNLOGGED.',
       rule: 'unlogged tables',
     };
@@ -263,14 +263,14 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
       };
     if (isWrite && ownColumns.has(column))
       return {
-        message: `${column} tells of one replica, and cannot be a source of what is written`,
+        message: `${column} is replica-specific and cannot be used in a statement that writes`,
         rule: 'statistics views',
         position: Number(node.location ?? 0) + 1,
       };
   }
   if ((kind === 'RangeVar' || kind === 'relation') && isWrite && ownViews.test(word(node, 'relname')))
     return {
-      message: `${word(node, 'relname')} tells of one replica, and cannot be a source of what is written`,
+      message: `${word(node, 'relname')} is replica-specific and cannot be used in a statement that writes`,
       rule: 'statistics views',
       position: Number(node.location ?? 0) + 1,
     };

@@ -40,7 +40,7 @@ function zero(name: string, value: TreeNode | undefined, text: string, inserted:
   const found = at < 0 ? null : literal.exec(text);
   if (found !== null) return { at, removed: found[0].length, inserted };
   return {
-    message: `${name} is set to something that is no plain literal`,
+    message: `${name} must be set to a literal`,
     hint: 'Leave it out: no statement, transaction or session ends by the clock of a replica.',
     rule: 'clocks that end something',
   };

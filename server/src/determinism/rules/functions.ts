@@ -41,13 +41,13 @@ export interface RefusedFunction {
 
 const rows: readonly (readonly [names: string, rule: string, hint: string])[] = [
   [transactionIds, 'transaction ids', 'They differ between replicas.'],
-  [machine, 'the machine', 'It tells of one replica only.'],
-  [outside, 'outside the database', 'It acts at one replica only.'],
+  [machine, 'the machine', 'Its result is specific to one replica.'],
+  [outside, 'outside the database', 'It has an effect at one replica only.'],
   [chance, 'other chance', 'Use random() or gen_random_uuid().'],
   [
     'query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema database_to_xml database_to_xmlschema database_to_xml_and_xmlschema ts_stat',
     'SQL in a string',
-    'What it says is not looked into.',
+    'The SQL in its argument is not checked.',
   ],
   [
     'set_limit',
@@ -57,15 +57,19 @@ const rows: readonly (readonly [names: string, rule: string, hint: string])[] = 
   [
     'isn_weak',
     stateOfExtensions,
-    'A replica that was restarted has forgotten it. From PostgreSQL 18 on, use SET isn.weak.',
+    'Its effect is lost when a replica restarts. From PostgreSQL 18 on, use SET isn.weak.',
   ],
-  [waits, 'waiting functions', 'A statement that waits would stop all others.'],
+  [waits, 'waiting functions', 'A statement that waits would block all other sessions.'],
   [
     'currval lastval',
     'numbers of a session',
-    'A replica that was restarted has forgotten them. Use RETURNING, or what nextval() gave.',
+    'They are lost when a replica restarts. Use RETURNING, or the value from nextval().',
   ],
-  ['current_query', 'the text that is executed', 'It is not the text that was sent.'],
+  [
+    'current_query',
+    'the text that is executed',
+    'It returns the rewritten statement, not the one that was sent.',
+  ],
 ];
 
 export const refusedFunctions: ReadonlyMap<string, RefusedFunction> = new Map(

@@ -220,7 +220,7 @@ export function bodyPickRefusal(body: string): { message: string; hint: string; 
   const found = pickInBody(body);
   if (found === undefined) return undefined;
   return {
-    message: `the body says ${found} without ORDER BY: which rows that gives may differ between replicas`,
+    message: `the body says ${found} without ORDER BY: the rows it picks may differ between replicas`,
     hint: picksHint,
     rule: picksRule,
   };

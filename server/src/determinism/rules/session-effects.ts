@@ -9,7 +9,7 @@ import type { RewriteContext } from '../rewriting.ts';
 
 const rule = 'what a definition does to a session';
 const hint =
-  'Let the client say it itself, or keep it to the transaction (SET LOCAL, pg_try_advisory_xact_lock).';
+  'Have the client do it directly, or limit it to the transaction (SET LOCAL, pg_try_advisory_xact_lock).';
 
 export interface SessionEffect {
   readonly message: string;
@@ -48,7 +48,7 @@ export function nameEffect(
   if (/^utf-?8$/i.test(clientEncoding) && customNamesIn(text).includes(customNamesIn(`'${name}'`)[0] ?? ''))
     return undefined;
   return {
-    message: 'a setting whose name is not ASCII would not be kept',
+    message: 'a setting with a non-ASCII name cannot be restored when a replica restarts',
     hint: 'Use client_encoding UTF8, and write the name without escapes and comments.',
     rule: 'names of settings',
   };

@@ -38,14 +38,14 @@ export function stringRefusal(name: string, args: readonly TreeNode[], inspect: 
     const text = constantOf(argument);
     if (text === undefined)
       return {
-        message: `${name} is to execute SQL that is no literal`,
-        hint: 'Write it as one string constant, so that it can be looked into.',
+        message: `${name} executes SQL that is not a literal`,
+        hint: 'Write the SQL as one string constant.',
         rule,
       };
     const differs = isTree ? namedInText(text) : differsIn(text, inspect);
     if (differs !== undefined)
       return {
-        message: `${name} is to execute what would differ between replicas: ${differs}`,
+        message: `${name} executes SQL that would differ between replicas: ${differs}`,
         hint: 'Call functions of barista_fn in it.',
         rule,
       };

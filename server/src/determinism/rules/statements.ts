@@ -62,13 +62,14 @@ export function settingRefusal(name: string, value: string | undefined): Why | u
   const isDeferrable = lower === 'default_transaction_deferrable' || lower === 'transaction_deferrable';
   if (isDeferrable && (value === undefined || !off.test(value)))
     return {
-      message: `${name} cannot be set: a transaction that waits for others to end would stop all others`,
+      message: `${name} cannot be set: a DEFERRABLE transaction would block all other sessions`,
       rule: 'waiting functions',
     };
   if (lower === 'search_path' && value !== undefined && /^\s*"?pg_temp\b/i.test(value))
     return {
-      message: 'search_path cannot begin with pg_temp: current_schema() would tell its number',
-      hint: 'Name pg_temp behind another schema.',
+      message:
+        'search_path cannot begin with pg_temp: current_schema() would show a number that differs at each replica',
+      hint: 'Put another schema before pg_temp.',
       rule: 'temporary schemas',
     };
   if (lower === 'seed')
@@ -127,7 +128,7 @@ function functionRefusal(node: TreeNode, isKept: boolean): Why | undefined {
   if (renamesDatabase(body))
     return {
       message: 'the body renames a database, which would wait for other sessions to leave it',
-      hint: 'Let the client say ALTER DATABASE itself.',
+      hint: 'Have the client run ALTER DATABASE directly.',
       rule: 'bodies as strings',
     };
   const found = namedInText(body);
@@ -167,13 +168,13 @@ function why(statement: ParsedStatement): Why | undefined {
     };
   if (kind === 'CreateExtensionStmt' && !extensions.has(word(node, 'extname')))
     return {
-      message: `extension ${word(node, 'extname')} is not known to act alike at all replicas`,
+      message: `extension ${word(node, 'extname')} is not supported: it may behave differently at each replica`,
       rule: 'extensions',
     };
   if ((kind === 'CreateRoleStmt' || kind === 'AlterRoleStmt') && hasPlainPassword(node))
     return {
-      message: 'each replica would keep a password that is given in the clear with a salt of its own',
-      hint: 'Give what is kept of it (SCRAM-SHA-256$...), as \\password of psql does.',
+      message: 'a plaintext password would be hashed with a different salt at each replica',
+      hint: 'Give the hash (SCRAM-SHA-256$...), as \\password of psql does.',
       rule: 'passwords in the clear',
     };
   if (kind === 'VariableSetStmt' && acknowledgeOf(statement) === undefined) return setRefusal(node);

@@ -16,7 +16,7 @@ export function numberRefusal({ node }: Visited): Why | undefined {
   for (const value of Object.values(node)) {
     if (typeof value !== 'string' || !numbered.test(value)) continue;
     return {
-      message: `${value.trim()} is another schema, or none, at other replicas`,
+      message: `${value.trim()} is a different schema at each replica`,
       hint: 'Write pg_temp.',
       rule,
     };
@@ -45,7 +45,7 @@ export function temporarySourceRefusal(visited: Visited): Why | undefined {
   const { kind, node } = visited;
   const name = nameOf(visited);
   const why = (what: string, hint: string): Why => ({
-    message: `${what} may name the temporary schema, which has another number at each replica`,
+    message: `${what} may include the temporary schema, whose number differs at each replica`,
     hint,
     rule,
     position: Math.max(0, Number(node.location ?? 0)) + 1,
@@ -91,7 +91,7 @@ export function ofTemporary(
 export const triggerRefusal = (name: string): Refusal => ({
   kind: 'refused',
   sqlstate: '0A000',
-  message: `a trigger of the temporary table ${name} would be told its schema, which has another number at each replica`,
-  hint: 'Use a table that is not temporary, or do what the trigger does in statements.',
+  message: `a trigger of the temporary table ${name} would see its schema, whose number differs at each replica`,
+  hint: 'Use a permanent table, or replace the trigger with statements.',
   rule,
 });

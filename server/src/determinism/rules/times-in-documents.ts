@@ -26,7 +26,7 @@ export function documentRefusal({ kind, node }: Visited): Omit<Refusal, 'kind' |
   const value = clockWordIn(node[document]);
   if (value === undefined) return undefined;
   return {
-    message: `'${value}' in a document would be read by each replica's own clock where it becomes a ${type}`,
+    message: `'${value}' in a document is relative to each replica's clock when converted to ${type}`,
     hint: 'Write the date and the time, or read it as text.',
     rule: "'now' as a date or time",
     position: Math.max(0, Number(node.location ?? 0)) + 1,

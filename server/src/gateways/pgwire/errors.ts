@@ -32,8 +32,8 @@ export const databaseDown: GatewayError = {
 /** To a follower, or to what takes itself for one. */
 export const notOfThisCluster: GatewayError = {
   sqlState: '28000',
-  message: 'this gateway takes the clients of no other that does not know the cluster secret',
-  hint: 'Do the configurations of all replicas have the same clusterSecret?',
+  message: 'this gateway accepts clients only from gateways that know the cluster secret',
+  hint: 'Give all replicas the same clusterSecret.',
 };
 
 export function leaderUnreachable(where: string, reason: string): GatewayError {
@@ -75,7 +75,7 @@ export function tooManyLingering(role: string): GatewayError {
     sqlState: '53300',
     message: `too many connections for role "${role}" are being ended`,
     detail:
-      'Clients of this role have gone while PostgreSQL began their sessions, and it has not ended these yet.',
+      'Clients of this role disconnected during start-up, and PostgreSQL has not ended their sessions yet.',
     hint: 'Try again shortly. They may wait for a lock that all sessions of a database need: see pg_locks.',
   };
 }
@@ -212,14 +212,14 @@ export function outcomeUnknown(reason: string): GatewayError {
 export const committedButEnding: GatewayError = {
   sqlState: '57P01',
   message:
-    'terminating connection behind a transaction that is committed: what was sent after it was not executed; reconnect',
+    'terminating connection after a committed transaction: later statements were not executed; reconnect',
 };
 
 /** Instead of the answer, which is not known in full. */
 export const committedUntold: GatewayError = {
   sqlState: 'RQ001',
   message: 'terminating connection: the transaction is committed, but its answer is lost',
-  hint: 'Take it for done, reconnect, and read what you need.',
+  hint: 'Do not repeat it. Reconnect, and read what you need.',
 };
 
 export function committedUntoldFor(reason: GatewayError): GatewayError {
@@ -244,7 +244,7 @@ export const notCommittedHere: GatewayError = {
 export const committedAnswerLost: GatewayError = {
   sqlState: 'RQ001',
   message: 'the transaction is committed, but its answer was lost together with its session at the leader',
-  hint: 'Take it for done, and read what you need.',
+  hint: 'Do not repeat it. Read what you need.',
 };
 
 export const outcomeUnknownHere: GatewayError = {
@@ -263,7 +263,7 @@ export function stateLost(lost: readonly string[]): GatewayError {
   return {
     sqlState: '55000',
     message: `this connection has lost ${lost.join(', ')}, together with its session at the leader: the statement was not executed`,
-    hint: 'This is said once. Make them again, or reconnect; then repeat the statement.',
+    hint: 'This is reported once. Create them again or reconnect; then repeat the statement.',
   };
 }
 
@@ -272,35 +272,35 @@ export function stateLost(lost: readonly string[]): GatewayError {
 /** A notice, with success. */
 export const committedBefore: GatewayError = {
   sqlState: 'RQ001',
-  message: 'the transaction of this request_id had been committed before: nothing was done again',
+  message: 'the transaction with this request_id was already committed: nothing was executed again',
 };
 
 export const committedBeforeUntold: GatewayError = {
   ...committedBefore,
-  detail: 'What it returned then is not kept.',
-  hint: 'Take it for done, and read what you need.',
+  detail: 'Its results are not kept.',
+  hint: 'Do not repeat it. Read what you need.',
 };
 
 /** Ends the session. */
 export const committedAnother: GatewayError = {
   ...committedBefore,
   message:
-    'terminating connection: a transaction was committed under this request_id behind one that failed, and it is not certain to be this one',
-  detail: 'Nothing was done again.',
-  hint: 'Repeat what took the name, word by word, as the first thing under it; or ask pg_barista.request_committed, and take it for done.',
+    'terminating connection: a transaction was committed under this request_id after one that failed, and may not be this one',
+  detail: 'Nothing was executed again.',
+  hint: 'Repeat the statements that took the name first and word by word; or check pg_barista.request_committed and do not repeat them.',
 };
 
 export const namedTransactionHidden: GatewayError = {
   sqlState: '0A000',
   message:
-    'a transaction that has a barista.request_id cannot be begun behind others, or ended, inside a message of several statements',
+    'a transaction with a barista.request_id cannot begin or end inside a message of several statements',
   hint: 'Send BEGIN, COMMIT, ROLLBACK and PREPARE TRANSACTION as messages of their own.',
 };
 
 export function namedMessageTooLong(bytesMax: number): GatewayError {
   return {
     sqlState: '54000',
-    message: `a message of a session that uses barista.request_id is longer than ${bytesMax} bytes`,
+    message: `a message in a session with barista.request_id is longer than ${bytesMax} bytes`,
   };
 }
 
@@ -346,7 +346,7 @@ export const readSettingInTransaction: GatewayError = {
 
 export const standbyDown: GatewayError = {
   sqlState: '57P03',
-  message: "this replica's PostgreSQL cannot be read at now: it is starting, being copied, or about to lead",
+  message: 'this replica cannot serve reads now: its PostgreSQL is starting, being copied, or about to lead',
   hint: 'Try again shortly, or connect to another replica.',
 };
 
@@ -368,7 +368,7 @@ export function notCurrent(code: 'noAnswer' | 'behind', waitMs: number): Gateway
     detail:
       code === 'noAnswer'
         ? `No leader has answered within ${waitMs} ms.`
-        : `Its standby has not replayed within ${waitMs} ms what the leader has told.`,
+        : `Its standby did not catch up with the leader within ${waitMs} ms.`,
     hint: 'Try again, connect to another replica, or read with barista.read_consistency = snapshot.',
   };
 }
@@ -377,20 +377,18 @@ export function notCurrent(code: 'noAnswer' | 'behind', waitMs: number): Gateway
 export function notShown(waitMs: number): GatewayError {
   return {
     sqlState: '57P03',
-    message: 'terminating connection: what a linearizable read has found cannot be told now',
-    detail: `No leader has said within ${waitMs} ms that it shows it, too. Nothing of the session had any effect.`,
+    message: 'terminating connection: the result of a linearizable read could not be confirmed',
+    detail: `No leader confirmed it within ${waitMs} ms. The session changed nothing.`,
     hint: 'Try again, connect to another replica, or read with barista.read_consistency = snapshot.',
   };
 }
 
 export function tooStale(stalenessMaxMs: number, staleMs: number | null): GatewayError {
   const known =
-    staleMs === null
-      ? 'It is not known how old it is.'
-      : `It is certain to have everything only as of ${(staleMs / 1000).toFixed(1)} s ago.`;
+    staleMs === null ? 'Its age is unknown.' : `Its data may be ${(staleMs / 1000).toFixed(1)} s old.`;
   return {
     sqlState: '57P03',
-    message: `what this replica has may be older than barista.max_staleness (${stalenessMaxMs} ms)`,
+    message: `the data of this replica may be older than barista.max_staleness (${stalenessMaxMs} ms)`,
     detail: `${known} It has not caught up with the leader, or cannot reach it.`,
     hint: 'Try again, connect to another replica, or allow more.',
   };

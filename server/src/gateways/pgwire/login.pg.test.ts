@@ -287,7 +287,7 @@ describe('a client of a follower', () => {
     const told = await failure(logIn({ user: 'anna', password: 'anna' }, follower));
     expect([told.code, told.detail]).toEqual([
       '08001',
-      'what answers there does not know the cluster secret, or somebody in between has another certificate',
+      'the server there does not know the cluster secret, or a proxy in between has another certificate',
     ]);
     await stranger.listener.close();
   });

@@ -46,7 +46,7 @@ describe('a statement of its own that is repeated', () => {
       expect(await failure(client.query(sql, values))).toMatchObject({
         code: 'RQ001',
         message: told.slice(6),
-        detail: 'What it returned then is not kept.',
+        detail: 'Its results are not kept.',
       });
       await client.query("INSERT INTO t VALUES (7, 'x')");
       expect(await keys(pg)).toEqual([0, 7]);

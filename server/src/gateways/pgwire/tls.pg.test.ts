@@ -421,7 +421,7 @@ describe('between gateways', () => {
       return null;
     });
     const error = await failure((await followerOf(port)).client());
-    expect([error.code, error.detail]).toEqual(['08001', 'somebody in between keeps it from encrypting']);
+    expect([error.code, error.detail]).toEqual(['08001', 'a proxy in between prevents encryption']);
   });
 
   it('somebody in between with a certificate of the same authority is noticed', async () => {
@@ -429,7 +429,7 @@ describe('between gateways', () => {
     const error = await failure(follower.client());
     expect([error.code, error.detail]).toEqual([
       '08001',
-      'what answers there does not know the cluster secret, or somebody in between has another certificate',
+      'the server there does not know the cluster secret, or a proxy in between has another certificate',
     ]);
   });
 });

@@ -13,7 +13,7 @@ export function noSuchConnection(): SqlError {
 export const namesGone = (): SqlError =>
   new SqlError({
     sqlState: 'RQ002',
-    message: 'there is no such connection at any replica, and what was asked for in it is not known any more',
+    message: 'no replica has this connection any more, and the outcome of its last request is unknown',
     detail:
       'This request was not executed. If it was sent before, with this name, that may have taken effect.',
     hint: 'Open another connection. Look for what an earlier attempt was to do before it is repeated.',

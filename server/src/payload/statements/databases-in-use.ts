@@ -205,7 +205,7 @@ export interface InUse {
 
 const escapedName: InUse = {
   sqlState: '0A000',
-  message: 'the name of a database is spelled with escapes, so that nobody can look whether it is in use',
+  message: 'a database name written with escapes is not supported here',
   hint: 'Write it as an identifier, or as a string without escapes.',
 };
 

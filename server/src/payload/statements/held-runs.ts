@@ -157,7 +157,7 @@ export class HeldRuns {
       if (failsTooOften)
         this.options.logger.warn(
           { run, failures },
-          'a request ends PostgreSQL each time, and is given up here',
+          'a request crashes PostgreSQL each time; this replica gives it up',
         );
       last = await this.promise(run, round);
     }
@@ -342,7 +342,10 @@ export class HeldRuns {
     const { verdict } = tally;
     const decided = this.record.held.map((one) => (one.run === held.run ? { ...one, verdict } : one));
     await this.write({ ...this.record, held: decided });
-    logger.warn({ run: held.run, verdict }, 'what becomes of a request that was given up is agreed on');
+    logger.warn(
+      { run: held.run, verdict },
+      'the replicas have agreed on the outcome of a request that was given up',
+    );
     return verdict;
   }
 

@@ -93,10 +93,7 @@ export class MachineErrors {
     const isLast = times > triesMax;
     if (word === 'same' || (word === null && isLast)) {
       this.failed = null;
-      logger.warn(
-        { slot, sqlState, said, times },
-        'an error that tells of the machine is taken for the answer',
-      );
+      logger.warn({ slot, sqlState, said, times }, 'an error of this machine is returned as the answer');
       return;
     }
     this.failed = { at, times };

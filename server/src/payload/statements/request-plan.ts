@@ -132,7 +132,7 @@ export function refusalOf(statement: StatementMeaning): PlanRefusal | null {
     return {
       code: 'refused',
       sqlState: '0A000',
-      message: 'where the statements of this text end cannot be told under payload: statements',
+      message: 'cannot tell where the statements of this text end',
       hint: 'Send each statement by itself; write strings without backslashes, or as $$...$$.',
     };
   return null;

@@ -413,9 +413,9 @@ const clocksOff = ownSql(`SELECT pg_catalog.set_config(name, '0', false) FROM pg
 
 const waitsElsewhere = {
   sqlState: '40001',
-  message: 'could not wait for the transaction of another session',
+  message: 'could not wait for a transaction of another session',
   detail:
-    'What waits here cannot be begun again: a COMMIT, a statement that commits by itself, or several transactions in one request.',
+    'A COMMIT, a statement that commits by itself, and a request of several transactions cannot be suspended.',
   hint: 'Begin the transaction again.',
 };
 

@@ -40,7 +40,7 @@ export function staleAnswer(session: ClientSession, { seq }: RequestOperation): 
     return { ...last, outcome: 'repeated', digest: null };
   const error = {
     sqlState: '08007',
-    message: 'the request has been executed, and its answer is not known any more',
+    message: 'the request was executed, but its answer is no longer known',
   };
   return { ...failure(session, error), outcome: 'notKept', digest: null };
 }
@@ -52,10 +52,9 @@ export const waitErrors = {
 
 export const lastsTooLong = {
   sqlState: '57014',
-  message: 'canceling the request: all replicas have given it up',
-  detail:
-    'It lasts too long, crashes PostgreSQL, or is too much for a replica. Nothing else is executed meanwhile.',
-  hint: "Ask for less at a time: bounds.statementSecondsMax of the configuration is the bound. The replicas' logs tell of a crash.",
+  message: 'canceling the request at all replicas',
+  detail: 'It took too long, crashed PostgreSQL, or exceeded the resources of a replica.',
+  hint: "Split the work: bounds.statementSecondsMax in the configuration is the limit. The replicas' logs report a crash.",
 } as const;
 
 export const cancelledByItself = {
@@ -65,5 +64,5 @@ export const cancelledByItself = {
 
 export const cancelledError = {
   sqlState: '25P03',
-  message: 'the transaction was rolled back, since others waited for its end',
+  message: 'the transaction was rolled back because others waited for it',
 } as const;

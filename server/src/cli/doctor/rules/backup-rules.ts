@@ -11,19 +11,19 @@ const noneAsked: Rule = ({ config }) => {
   return [
     ...when(backup === undefined, () =>
       notice(
-        'This replica makes no backups by itself.',
+        'This replica makes no scheduled backups.',
         'Have "backup" in the configuration of two members at least, unless something else runs "barista backup".',
       ),
     ),
     ...when(archive === undefined, () =>
       notice(
-        'This replica keeps no WAL: nothing can be restored from it to a point in time.',
+        'This replica archives no WAL: point-in-time recovery from it is impossible.',
         'Have "archive" in the configuration of one or two members.',
       ),
     ),
     ...when(backup !== undefined && backup.testEveryMinutes === 0, () =>
       notice(
-        'No backup is restored as a test by itself.',
+        'Backups are not tested on a schedule.',
         'Set backup.testEveryMinutes, or run "barista backup verify" now and then.',
       ),
     ),
@@ -75,25 +75,25 @@ const failed: Rule = ({ status }) => {
     ...when(backup?.problem != null, () =>
       error(
         `The last attempt to make a backup failed, ${backup?.problem ?? ''}.`,
-        'It is tried again by itself, when that is mended.',
+        'It is retried automatically once that is fixed.',
       ),
     ),
     ...when(backup?.test?.ok === false, () =>
       error(
         `The restore test of ${backup?.test?.name ?? ''} failed: ${backup?.test?.message ?? ''}`,
-        'Another backup is made and tested by itself. If that fails, too, take one from another member, and run "barista verify".',
+        'Another backup is made and tested automatically. If that fails, too, take one from another member, and run "barista verify".',
       ),
     ),
     ...when(archive?.problem != null, () =>
       error(
         `WAL is not archived now: ${archive?.problem ?? ''}.`,
-        'Mend what it says; then take a new backup if there was a gap (archive.gaps).',
+        'Fix that; then take a new backup if there was a gap (archive.gaps).',
       ),
     ),
     ...when((archive?.gaps ?? 0) > 0, () =>
       warning(
         `Since it was started, the replica could not archive some WAL (${archive?.gaps ?? 0} gaps).`,
-        'Take a new backup: from those before the gap nothing behind it can be reached.',
+        'Take a new backup: earlier ones cannot be restored to a point after the gap.',
       ),
     ),
   ];
@@ -117,7 +117,7 @@ const notConnected: Rule = ({ backups, archive }) => {
   return when(reaches !== undefined && reaches.to < last.to, () =>
     error(
       `The archive has a gap at ${formatLsn((reaches?.to ?? 0) as Lsn)}, behind the newest backup, ${newest.name}.`,
-      'Take a new backup: nothing behind the gap can be reached from this one.',
+      'Take a new backup: this one cannot be restored to a point after the gap.',
     ),
   );
 };

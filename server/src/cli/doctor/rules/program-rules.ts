@@ -68,7 +68,7 @@ const fewFiles: Rule = ({ openFilesMax, config }) => {
   const wanted = config.value.bounds.clientsMax * filesPerClient + filesBesides;
   return when(openFilesMax < wanted, () =>
     warning(
-      `The replica may have ${openFilesMax} files open, and with bounds.clientsMax clients it needs about ${wanted}.`,
+      `The replica can open ${openFilesMax} files, but with bounds.clientsMax clients it needs about ${wanted}.`,
       'Raise the limit (systemd: LimitNOFILE=), or lower bounds.clientsMax.',
     ),
   );
@@ -85,7 +85,7 @@ const syncUnknown: Rule = ({ syncMs }) => {
     failsForAll.test(reason)
       ? error(
           `A file could not be written and synced in dataDir: ${reason}.`,
-          'A replica cannot run there: look at how the file system is mounted, at its free space, and at the disk.',
+          'A replica cannot run there: check the mount options, the free space, and the disk.',
         )
       : notice(
           `How fast the disk of dataDir is was not measured: ${reason}.`,

@@ -72,7 +72,7 @@ const membersAway = withStatus(({ peers, membership, id }) => {
   if (there * 2 <= voters.length)
     return [
       error(
-        `${who}: of ${voters.length} voters it reaches ${there}, itself counted, which is no majority.`,
+        `${who}: it reaches ${there} of ${voters.length} voters, including itself, which is not a majority.`,
         'Start those that are down, and mend the network between them.',
       ),
     ];
@@ -80,7 +80,7 @@ const membersAway = withStatus(({ peers, membership, id }) => {
   return [
     warning(
       `${who}. ${left === 0 ? 'If one more voter fails, nothing can be written.' : `${left} more may fail.`}`,
-      'Start what is down; a disk that is lost needs nothing but to be replaced.',
+      'Start the replicas that are down. If a disk was lost, only replace it.',
     ),
   ];
 });
@@ -113,7 +113,7 @@ const logGrows = withStatus(({ log, peers }, { config }) => {
   return when(log.bytes > 0.7 * logBytesMax, () =>
     warning(
       `The log has ${sizeText(log.bytes)} of bounds.logBytesMax, ${sizeText(logBytesMax)}, for the sake of ${who}.`,
-      'From eight tenths on it lets go of what that one lacks, which will then need a copy of a database: bring it back before, or accept that.',
+      'From 80 % on it drops entries that this member lacks, which then needs a copy of a database. Bring it back before that, or accept the copy.',
     ),
   );
 });
@@ -160,8 +160,8 @@ const leftLong = withStatus(({ left }) => {
   const others = left.count - longest.length;
   return [
     warning(
-      `PostgreSQL executes what clients have asked for who are gone: ${words.join('; ')}${others > 0 ? `; and ${others} more` : ''}. They count as clients until they end.`,
-      `End it if nobody needs it: "barista sessions end ${first.pid}". A statement_timeout of the role keeps it from happening again.`,
+      `PostgreSQL still executes requests of disconnected clients: ${words.join('; ')}${others > 0 ? `; and ${others} more` : ''}. They count as clients until they end.`,
+      `If it is not needed, end it: "barista sessions end ${first.pid}". A statement_timeout of the role keeps it from happening again.`,
     ),
   ];
 });
@@ -179,9 +179,9 @@ const clientsMany = withStatus(({ clients }, { config }) =>
 const walWaits = withStatus(({ wal }) => {
   const bytes = wal?.unchosenBytes ?? 0;
   if (bytes < GIB) return [];
-  const what = `${sizeText(bytes)} of WAL that this leader has written are not chosen.`;
+  const what = `${sizeText(bytes)} of this leader's WAL are not chosen yet.`;
   const todo =
-    'No majority votes, or the network is slower than the writes. Beyond max_slot_wal_keep_size the leader cannot go on.';
+    'There is no majority, or the network is slower than the writes. Beyond max_slot_wal_keep_size the leader must stop.';
   return [bytes > 4 * GIB ? error(what, todo) : warning(what, todo)];
 });
 
@@ -199,7 +199,7 @@ const lags = withStatus(({ commitPoint, applicationPointer, id }) =>
 const faultsSet = withStatus(({ faults }) =>
   when(faults.length > 0, () =>
     warning(
-      `Faults are set on links: ${faults.map(({ from, to }) => `${from} to ${to}`).join(', ')}.`,
+      `Link faults are active: ${faults.map(({ from, to }) => `${from} to ${to}`).join(', ')}.`,
       'Heal them: POST /api/faults with { "heal": true }.',
     ),
   ),

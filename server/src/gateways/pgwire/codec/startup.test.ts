@@ -111,7 +111,7 @@ describe('the first packet', () => {
     'is refused with the mark of a tunnel that is not understood: %s',
     (mark) => {
       const marked = packet(3 << 16, `user\0a\0_pq_.barista_tunnelled\0${mark}\0\0`);
-      expect(() => readFirstPacket(marked)).toThrow(/do not understand each other/);
+      expect(() => readFirstPacket(marked)).toThrow(/incompatible versions/);
     },
   );
 

@@ -113,9 +113,7 @@ function tunnelNonceOf(mark: string | null): Buffer | null {
   if (mark === null) return null;
   const nonce = mark.slice(tunnelVersion.length);
   if (!mark.startsWith(tunnelVersion) || !tunnelNonceText.test(nonce)) {
-    throw new ProtocolViolation(
-      'the gateways of these two replicas are of versions that do not understand each other',
-    );
+    throw new ProtocolViolation('the gateways of these two replicas have incompatible versions');
   }
   return Buffer.from(nonce, 'base64url');
 }

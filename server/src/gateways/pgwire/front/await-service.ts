@@ -33,7 +33,7 @@ export async function awaitService({ service, tunnelled, waitMs, isGone }: WaitO
 
 function reasonOf(service: Service): GatewayError {
   if (service.kind === 'here') return databaseDown;
-  const taken = 'the replica that this one took for the leader is not';
+  const taken = 'the supposed leader does not lead';
   return noLeader(service.kind === 'nowhere' ? service.reason : taken);
 }
 

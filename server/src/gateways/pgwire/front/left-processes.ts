@@ -128,7 +128,7 @@ export class LeftProcesses {
     if (this.untold === 0 || nowMs - this.toldAtMs < warnEveryMs) return;
     this.options.warn(
       { ended: this.untold },
-      'clients have gone while PostgreSQL began their sessions, which waited for a lock: these were ended. Look in pg_locks for who holds it',
+      'sessions of disconnected clients were ended: they waited for a lock during start-up; see pg_locks for its holder',
     );
     this.untold = 0;
     this.toldAtMs = nowMs;

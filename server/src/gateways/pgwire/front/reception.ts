@@ -112,7 +112,7 @@ async function welcome(
   } else {
     front.warn(
       { address: client.remoteAddress },
-      'what says that it is a gateway of this cluster does not know its secret',
+      'a peer that claims to be a gateway of this cluster does not know the cluster secret',
     );
     front.told.note(false, errors.notOfThisCluster.sqlState);
     closeWithWords(client, [errorResponse('FATAL', errors.notOfThisCluster)], front.limits.lastWordsMs);

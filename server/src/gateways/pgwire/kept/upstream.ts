@@ -65,7 +65,7 @@ function openHere(
   place: Extract<Place, { kind: 'here' }>,
 ): Upstream {
   // PostgreSQL itself asks nobody who comes by its socket.
-  if (!isProven) return { code: 'failed', reason: 'nobody has made sure who the client is' };
+  if (!isProven) return { code: 'failed', reason: 'the client is not authenticated' };
   const [near, far] = duplexPair();
   near.on('close', () => far.destroy());
   far.on('close', () => near.destroy());

@@ -41,7 +41,7 @@ export interface UpstreamOptions {
 }
 
 /**
- * `open`: the socket is paused, and what it says next is for the client: AuthenticationOk (or, where nobody has made sure who the client is, what comes before it), settings, the key for cancelling, ReadyForQuery; or
+ * `open`: the socket is paused, and what it says next is for the client: AuthenticationOk (or, where the client is not authenticated, what comes before it), settings, the key for cancelling, ReadyForQuery; or
  * an error. `failed`: nobody is there, or nobody of this cluster.
  */
 export type Upstream =
@@ -108,7 +108,7 @@ async function greet(
   socket.write(startupForTunnel(startup, followerNonce));
   const message = await readMessage(socket, (type) => {
     if (type === back.authentication || type === back.errorResponse) return errorBytesMax;
-    throw new ProtocolViolation('what answers there is no gateway of this version');
+    throw new ProtocolViolation('the server there is not a Barista gateway of this version');
   });
   if (message === null) return 'it has closed the connection';
   if (message[0] === back.errorResponse) {
@@ -116,14 +116,13 @@ async function greet(
     return socket;
   }
   const asked = readTunnelChallenge(message.subarray(headerBytes));
-  if (asked === null) return 'what answers there is no gateway of this version';
+  if (asked === null) return 'the server there is not a Barista gateway of this version';
   const context = { key: tunnelKey, startup: startupForBackend(startup), followerNonce, fingerprint };
   const challenge = readChallenge(context, asked);
   if (challenge === null) {
-    return 'what answers there does not know the cluster secret, or somebody in between has another certificate';
+    return 'the server there does not know the cluster secret, or a proxy in between has another certificate';
   }
-  if (encrypts && secured === null && challenge.offersTls)
-    return 'somebody in between keeps it from encrypting';
+  if (encrypts && secured === null && challenge.offersTls) return 'a proxy in between prevents encryption';
   socket.write(tunnelAnswer(answerOf(context, challenge.leaderNonce, { link, isProven })));
   return socket;
 }

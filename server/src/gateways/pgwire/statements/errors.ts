@@ -3,26 +3,26 @@ import type { GatewayError } from '../../../pgwire/backend-messages.ts';
 
 export const flushBehindExecute: GatewayError = {
   sqlState: '0A000',
-  message: 'a Flush behind an Execute is not served where statements are replicated',
-  hint: 'Send a Sync, which ends what is agreed on as one operation.',
+  message: 'Flush after Execute is not supported under payload: statements',
+  hint: 'Send a Sync instead.',
 };
 
 export const queryBehindExtended: GatewayError = {
   sqlState: '0A000',
-  message: 'a Query behind messages of the extended protocol that no Sync has ended is not served',
-  hint: 'Send a Sync ahead of it.',
+  message: 'a Query message before the Sync of preceding extended-protocol messages is not supported',
+  hint: 'Send a Sync first.',
 };
 
 export const ownSettingRefused: GatewayError = {
   sqlState: '0A000',
-  message: 'settings of the gateway (barista.*) are not served where statements are replicated',
-  hint: 'Reads are linearizable; a request that may have been executed is not named, and has to be looked for.',
+  message: 'settings of the gateway (barista.*) are not supported under payload: statements',
+  hint: 'Reads are always linearizable. Requests have no ids here: when the outcome is unknown, check your data before you retry.',
 };
 
 export function requestTooLong(bytesMax: number): GatewayError {
   return {
     sqlState: '54000',
-    message: `a request of more than ${bytesMax} bytes cannot be agreed on as one operation`,
+    message: `a request of more than ${bytesMax} bytes is too large for one operation`,
     hint: 'Split the statement, or send its data by COPY.',
   };
 }
@@ -30,7 +30,7 @@ export function requestTooLong(bytesMax: number): GatewayError {
 export function tooManyNotifications(bytesMax: number): GatewayError {
   return {
     sqlState: '53200',
-    message: `terminating connection: more than ${bytesMax} bytes of notifications wait for it`,
+    message: `terminating connection: more than ${bytesMax} bytes of notifications are waiting`,
     hint: 'Send fewer or shorter notifications in one request, and read them.',
   };
 }
@@ -49,8 +49,8 @@ export function notOrdered(reason: string): GatewayError {
 export function orderUnknown(reason: string): GatewayError {
   return {
     sqlState: '08007',
-    message: 'it is not known whether the statement was executed: the replicas have not agreed on it in time',
+    message: 'outcome unknown: the replicas did not agree on the statement in time',
     detail: reason,
-    hint: 'A majority of the replicas is needed. Look whether it has had effect before you try it again.',
+    hint: 'A majority of the replicas is needed. Check whether the statement took effect before you retry.',
   };
 }

@@ -142,7 +142,7 @@ export class RequestCutter {
     if (!this.copyIsTooLong) this.hold(message);
     if (this.openBytes > this.bounds.copyBytesMax && !this.copyIsTooLong) {
       this.clear();
-      this.hold(copyFail(`more than ${this.bounds.copyBytesMax} bytes cannot be agreed on as one operation`));
+      this.hold(copyFail(`more than ${this.bounds.copyBytesMax} bytes is too large for one operation`));
       this.copyIsTooLong = true;
     }
     return this.copyEnds && this.copy === 'simple' ? this.request(false) : null;

@@ -17,7 +17,7 @@ export let prepared: string[];
 export let letCommitsGo: (() => Promise<void>) | null = null;
 
 export const told =
-  'RQ001 the transaction of this request_id had been committed before: nothing was done again';
+  'RQ001 the transaction with this request_id was already committed: nothing was executed again';
 export const insert = "INSERT INTO t VALUES (1, 'x')";
 
 /** To be called once in each file. */

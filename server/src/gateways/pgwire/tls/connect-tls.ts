@@ -21,7 +21,8 @@ export async function askForTls(socket: Socket): Promise<Secured | null> {
   socket.write(sslRequest);
   const answer = await oneByte(socket);
   if (answer === 'N') return null;
-  if (answer !== 'S') throw new ProtocolViolation('what answers there is no gateway of this version');
+  if (answer !== 'S')
+    throw new ProtocolViolation('the server there is not a Barista gateway of this version');
   return new Promise((resolve, reject) => {
     const secure = connect({ socket, rejectUnauthorized: false, ALPNProtocols: [protocolName] });
     // What is wrong later shows in that the connection closes.
