@@ -7,17 +7,12 @@
 import type { Slot } from '../../multipaxos/types/names.ts';
 import type { Timers } from '../../ports/clock.ts';
 import type { StatementDatabase } from '../../ports/statement-database.ts';
-import { back } from '../../pgwire/message-types.ts';
 import { ownSql } from '../../pgwire/own-sql.ts';
 import { pause } from '../pause.ts';
 import { factsOf, superseded, toldAhead } from './calls.ts';
-import type { DiskRoom } from './disk-room.ts';
 import { DurablePointer } from './durable-pointer.ts';
 import { textOf } from './request-text.ts';
-import { type ClientSession, freshSession, settingsBehind } from './client-session.ts';
-import type { HeldRuns, Run } from './held-runs.ts';
-import { type MachineErrors, tellsOfMachine } from './machine-errors.ts';
-import { givenTo, identityOf } from './login-settings.ts';
+import { type ClientSession, settingsBehind } from './client-session.ts';
 import type {
   ExecutorListener,
   ForeignProcess,
@@ -32,7 +27,9 @@ import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
 import { RunRequest } from './run-request.ts';
 import { mayBeSerializable } from './serializable.ts';
-import { type RememberedSession, SessionMemory } from './session-memory.ts';
+import { type GuardOptions, GuardedRuns } from './guarded-runs.ts';
+import { SessionLife } from './session-life.ts';
+import { SessionMemory } from './session-memory.ts';
 import { SessionTable } from './session-table.ts';
 import {
   cancelledByItself,
@@ -45,20 +42,13 @@ import {
   waitErrors,
 } from './told-results.ts';
 import { WaitingRequests } from './waiting-requests.ts';
-import { unwelcomeAmong } from './welcome-sessions.ts';
 
-export interface SerialExecutorOptions {
+export interface SerialExecutorOptions extends GuardOptions {
   readonly database: StatementDatabase;
   readonly timers: Timers;
   readonly listener: ExecutorListener;
   readonly answerBytesMax: number;
   readonly sessionsMax: number;
-  /** Ends what lasts too long; left out: nobody does. */
-  readonly heldRuns?: Pick<HeldRuns, 'startsAt' | 'ahead' | 'within' | 'executed'>;
-  /** What becomes of errors of this machine; left out: they are answers. */
-  readonly machineErrors?: Pick<MachineErrors, 'judge'>;
-  /** Ahead of each run, and while it lasts; left out: there is always room. */
-  readonly room?: Pick<DiskRoom, 'awaited' | 'within'>;
   /** The database is a copy, of which nothing was gone on from yet. */
   readonly isCopy?: boolean;
   /** What a session is to be run ahead of a request, such as settings that its functions read. */
@@ -74,21 +64,16 @@ export class SerialExecutor implements StatementExecutor {
   private readonly runner: RequestRunner;
   private readonly runs: RunRequest;
   private readonly sessions = new SessionTable();
-  /** Could not be opened again; by their numbers. */
-  private readonly lost = new Map<SessionId, readonly [number: number, remembered: RememberedSession]>();
+  private readonly life: SessionLife;
+  private readonly guarded: GuardedRuns;
   private readonly waiting = new WaitingRequests();
   private readonly at: DurablePointer;
   /** That is being executed, or was last. */
   private current = 0 as Slot;
   /** What it does is not told by the pointer yet. */
   private isExecuting = false;
-  /** Runs of requests in the slot that is being executed. */
-  private turn = 0;
   /** Whose request is at PostgreSQL. */
   private running: ClientSession | null = null;
-  private someMayBeUnwelcome = false;
-  private isPastRest = false;
-  private readonly stopped = new AbortController();
 
   constructor(options: SerialExecutorOptions) {
     const { database, timers, answerBytesMax } = options;
@@ -107,6 +92,18 @@ export class SerialExecutor implements StatementExecutor {
       memory: this.memory,
       runner: this.runner,
       processesBeside: (session) => this.sessions.processesBeside(session),
+    });
+    this.guarded = new GuardedRuns(options, this.runner);
+    const { memory, runner, runs, sessions, waiting } = this;
+    this.life = new SessionLife({
+      ...options,
+      memory,
+      runner,
+      runs,
+      sessions,
+      waiting,
+      current: () => this.current,
+      onNotified: (session, message) => this.notified(session, message),
     });
   }
 
@@ -137,8 +134,7 @@ export class SerialExecutor implements StatementExecutor {
       stopClocks,
     );
     if (reopened === null) return { code: 'inexact', pointer, reason: 'sessions' };
-    for (const session of reopened.sessions) this.add(session);
-    for (const [number, one] of reopened.lost) this.lost.set(one.id, [number, one]);
+    this.life.openedAgain(reopened.sessions, reopened.lost);
     this.runs.begin(pointer, found.step);
     const held = await this.memory.loadHeld(pointer);
     if (held.some(([, request]) => this.lacks(request)))
@@ -162,11 +158,11 @@ export class SerialExecutor implements StatementExecutor {
     if (slot !== this.pointer + 1) throw new Error(`slot ${slot} does not follow ${this.pointer}`);
     this.isExecuting = true;
     this.current = slot;
-    this.turn = 0;
+    this.guarded.begin(slot);
     this.runs.begin(slot);
     if (operation !== null) await this.dispatch(slot, operation);
     await this.settle();
-    while (await this.endUnwelcome()) await this.settle();
+    while (await this.life.endUnwelcome()) await this.settle();
     this.at.slot = slot;
     const { held } = this.waiting;
     if (held.pausing !== null && (this.isResting || held.isFull)) await this.endPause();
@@ -191,11 +187,11 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   lostSessions(): Iterable<SessionId> {
-    return this.lost.keys();
+    return this.life.lostSessions();
   }
 
   lacks(operation: Operation): boolean {
-    return operation.kind === 'request' && this.lost.has(operation.session);
+    return this.life.lacks(operation);
   }
 
   factsOf(id: SessionId): (SessionFacts & { readonly isWaiting: boolean }) | null {
@@ -224,7 +220,7 @@ export class SerialExecutor implements StatementExecutor {
 
   async stop(): Promise<void> {
     const { database, timers } = this.options;
-    this.stopped.abort();
+    this.guarded.stop();
     await this.makeDurable(true).catch(() => undefined);
     // It may have no end by itself.
     const pid = this.running?.connection.processId;
@@ -243,22 +239,12 @@ export class SerialExecutor implements StatementExecutor {
         return;
       case 'request':
         return this.request(slot, operation);
-      case 'close': {
-        const session = this.sessions.get(operation.session);
-        const { ifSeq } = operation;
-        const isUsed =
-          session !== undefined &&
-          ifSeq !== undefined &&
-          (session.seq !== ifSeq || this.waiting.has(session));
-        if (session !== undefined && !isUsed) await this.close(session);
-        if (ifSeq === undefined || this.lost.get(operation.session)?.[1].seq === ifSeq)
-          this.closeLost(operation.session);
+      case 'close':
+        await this.life.closeUnused(operation.session, operation.ifSeq);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
-      }
       case 'closeAll':
-        for (const one of this.sessions.all()) if (one.id.startsWith(operation.prefix)) await this.close(one);
-        for (const id of this.lost.keys()) if (id.startsWith(operation.prefix)) this.closeLost(id);
+        await this.life.closeAll(operation.prefix);
         listener.finished(slot, operation, nothingAnswered('closed'), slot);
         return;
       case 'cancelOpen': {
@@ -283,7 +269,7 @@ export class SerialExecutor implements StatementExecutor {
         return;
       case 'hold':
       case 'goOn':
-        this.options.heldRuns?.executed(operation);
+        this.guarded.executed(operation);
         listener.finished(slot, operation, nothingAnswered('I'), slot);
         return;
       case 'adopt':
@@ -295,55 +281,18 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   private async openUnlessGivenUp(slot: Slot, operation: OpenOperation): Promise<OperationResult> {
-    const run = { slot, turn: this.turn, session: operation.session, seq: 0 };
-    this.turn += 1;
-    if ((await this.heldRuns?.ahead(run, this.stopped.signal)) === 'fails') return closedAnswer(lastsTooLong);
-    await this.options.room?.awaited(this.stopped.signal);
-    return this.within(
-      run,
-      this.judged(run, slot, this.open(slot, operation), ({ digest }) => digest),
-    );
-  }
-
-  private async open(slot: Slot, operation: OpenOperation): Promise<OperationResult> {
-    const { session: id, user, database, parameters } = operation;
-    const known = this.sessions.get(id);
-    if (known !== undefined || this.lost.has(id))
-      return { ...nothingAnswered(known?.status ?? 'I'), outcome: 'repeated', digest: null };
-    if (this.sessions.size + this.lost.size >= this.options.sessionsMax)
-      return closedAnswer({ sqlState: '53300', message: 'too many sessions' });
-    const login = { user, database, parameters };
-    const opened = await this.options.database.connect(login);
-    if (opened.code === 'refused') {
-      if (tellsOfMachine(opened.answer)) this.runner.ofMachine = opened.answer;
-      return { outcome: 'executed', answer: opened.answer, status: 'closed', digest: null };
-    }
-    const { connection } = opened;
-    const given = await givenTo(login, this.options.database);
-    const identity = await identityOf(login, this.options.database);
-    const session = freshSession({ id, number: slot, login, given, identity, connection });
-    this.add(session);
-    await this.runs.stopClocks(session);
-    this.memory.behind(session);
-    return {
-      outcome: 'executed',
-      answer: connection.greeting,
-      status: 'I',
-      digest: 'opened',
-      session: factsOf(session),
-    };
-  }
-
-  private add(session: ClientSession): void {
-    this.sessions.add(session);
-    session.connection.onOther((message) => {
-      // What PostgreSQL says of its own end is not for clients: their sessions are opened again.
-      if (message[0] === back.notificationResponse) this.notified(session, message);
+    const ran = await this.guarded.run({
+      slot,
+      session: operation.session,
+      seq: 0,
+      work: () => this.life.open(slot, operation),
+      digestOf: ({ digest }) => digest,
     });
+    return ran === null ? closedAnswer(lastsTooLong) : ran.done;
   }
 
   private notified({ id }: ClientSession, message: Buffer): void {
-    this.options.listener.notified?.(id, message, this.current + (this.isPastRest ? 0.5 : 0));
+    this.options.listener.notified?.(id, message, this.current + (this.guarded.isPastRest ? 0.5 : 0));
   }
 
   private async request(slot: Slot, request: RequestOperation): Promise<void> {
@@ -384,26 +333,26 @@ export class SerialExecutor implements StatementExecutor {
     // Those that are held back have begun for their clients: a crash must not find that nothing was open.
     const stillOpen = this.sessions.holdersBeside(session) + this.waiting.size + session.queued.length;
     const { call, seq } = request;
-    const run = { slot: this.current, turn: this.turn, session: session.id, seq };
-    this.turn += 1;
-    if ((await this.heldRuns?.ahead(run, this.stopped.signal)) === 'fails') {
+    const ran = await this.guarded.run({
+      slot,
+      session: session.id,
+      seq,
+      work: () => {
+        if (call?.isNamed === true) session.calls.begin(call, seq);
+        this.running = session;
+        return this.runs.run(session, request, { text, stillOpen, isSerializable });
+      },
+      digestOf: (done) => (done.code === 'done' ? done.result.digest : null),
+    });
+    if (ran === null) {
       await this.runs.failBlock(session);
       return this.finish(slot, session, request, failure(session, lastsTooLong));
     }
-    const noRoom = this.options.room?.awaited(this.stopped.signal) ?? null;
-    if (noRoom !== null) await noRoom;
-    if (call?.isNamed === true) session.calls.begin(call, seq);
-    this.running = session;
-    const outcome = await this.within(
-      run,
-      this.judged(run, slot, this.runs.run(session, request, { text, stillOpen, isSerializable }), (ran) =>
-        ran.code === 'done' ? ran.result.digest : null,
-      ),
-    );
     this.running = null;
+    const outcome = ran.done;
     if (session.mayUnwelcome && session.status === 'I') {
       session.mayUnwelcome = false;
-      this.someMayBeUnwelcome = true;
+      this.life.mayBeUnwelcome();
     }
     if (outcome.code === 'waits')
       return this.park(slot, session, request, { holders: outcome.holders, isForEnd: false });
@@ -423,33 +372,6 @@ export class SerialExecutor implements StatementExecutor {
     await this.finish(slot, session, request, failure(session, waitErrors[parked]));
   }
 
-  private within<T>(run: Run, work: Promise<T>): Promise<T> {
-    const { heldRuns } = this;
-    const { room } = this.options;
-    // What PostgreSQL says when it is stopped is nothing to go on from.
-    const whole = work.then((result) => {
-      if (this.stopped.signal.aborted) throw new Error('the executor was stopped');
-      return result;
-    });
-    const withRoom = room === undefined ? whole : room.within(whole);
-    return heldRuns === undefined ? withRoom : heldRuns.within(run, withRoom);
-  }
-
-  /** `slot`: the operation's own. @throws MachineError */
-  private async judged<T>(
-    run: Run,
-    slot: number,
-    work: Promise<T>,
-    digestOf: (done: T) => string | null,
-  ): Promise<T> {
-    const { runner } = this;
-    const { machineErrors } = this.options;
-    runner.ofMachine = null;
-    const done = await work;
-    if (runner.ofMachine !== null) machineErrors?.judge(run, slot, digestOf(done), runner.ofMachine);
-    return done;
-  }
-
   private async finish(
     slot: number,
     session: ClientSession,
@@ -460,7 +382,7 @@ export class SerialExecutor implements StatementExecutor {
     const { call } = request;
     if (call !== undefined) session.settings = settingsBehind(session.settings, result.answer);
     if (call?.isNamed === true && result.outcome === 'executed') session.calls.end(call, result);
-    if (result.status === 'closed') await this.close(session);
+    if (result.status === 'closed') await this.life.close(session);
     else this.memory.behind(session);
     const isThere = call !== undefined && result.status !== 'closed';
     const told = isThere ? { ...result, session: factsOf(session) } : result;
@@ -497,7 +419,7 @@ export class SerialExecutor implements StatementExecutor {
 
   /** What was held back goes on, in slot order. */
   private async runHeld(): Promise<void> {
-    this.isPastRest = true;
+    this.guarded.isPastRest = true;
     const { held } = this.waiting;
     for (let next = held.take(); next !== undefined; next = held.take()) {
       const session = this.sessions.numbered(next.number);
@@ -507,12 +429,7 @@ export class SerialExecutor implements StatementExecutor {
       if (session !== undefined) await this.run(next.slot, session, next.request);
     }
     await this.settle();
-    this.isPastRest = false;
-  }
-
-  /** Behind a moment of rest runs have no names that a restart would know again: nothing is given up there. */
-  private get heldRuns(): SerialExecutorOptions['heldRuns'] {
-    return this.isPastRest ? undefined : this.options.heldRuns;
+    this.guarded.isPastRest = false;
   }
 
   /** Its transaction is rolled back, and what it waits for given up. Its client finds a block that has failed, if it is in one. */
@@ -523,35 +440,6 @@ export class SerialExecutor implements StatementExecutor {
     const error = isInBlock ? cancelledError : cancelledByItself;
     if (waiting !== null) await this.finish(waiting[0], session, waiting[1], failure(session, error));
     else if (isInBlock) this.memory.behind(session);
-  }
-
-  private async close(session: ClientSession): Promise<void> {
-    // Each is answered, though nobody may be there to hear it.
-    const left = this.waiting.removeAll(session);
-    const told = closedAnswer({ sqlState: '57P01', message: 'the session was closed' });
-    for (const [at, request] of left) this.options.listener.finished(at as Slot, request, told, this.current);
-    this.sessions.remove(session);
-    this.memory.closed(session);
-    await session.connection.close();
-  }
-
-  private closeLost(id: SessionId): void {
-    const lost = this.lost.get(id);
-    if (lost === undefined) return;
-    this.lost.delete(id);
-    this.memory.closedUnopened(...lost);
-  }
-
-  /** False: nobody was. */
-  private async endUnwelcome(): Promise<boolean> {
-    if (!this.someMayBeUnwelcome) return false;
-    this.someMayBeUnwelcome = false;
-    const numbers = await unwelcomeAmong(this.sessions.all(), this.options.database);
-    for (const number of numbers) {
-      const session = this.sessions.numbered(number);
-      if (session !== undefined) await this.close(session);
-    }
-    return numbers.length > 0;
   }
 
   private async makeDurable(atOnce: boolean): Promise<void> {
