@@ -23,9 +23,9 @@ export const ofTheLog: readonly PlantedBug[] = [
     sentence: 'a vote is told before it is in the log',
     mutations: [
       {
-        file: 'replica/consensus/core-host.ts',
-        find: 'if (!(await this.append(records))) break;',
-        replace: 'void this.append(records);',
+        file: 'replica/consensus/record-log.ts',
+        find: "if (!(await this.untilDone('append', () => this.options.log.append(records)))) break;",
+        replace: "void this.untilDone('append', () => this.options.log.append(records));",
       },
     ],
     strain: { only: ['all machines fail behind slow disks'] },

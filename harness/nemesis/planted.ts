@@ -109,9 +109,10 @@ export const plantedBugs: readonly PlantedBug[] = [
     sentence: 'a vote is told before it is in the log',
     mutations: [
       {
-        file: 'replica/consensus/core-host.js',
-        find: 'if (!(await this.append(records)))\n                break;',
-        replace: 'void new Promise((later) => setTimeout(later, 1000)).then(() => this.append(records));',
+        file: 'replica/consensus/record-log.js',
+        find: "if (!(await this.untilDone('append', () => this.options.log.append(records))))\n                break;",
+        replace:
+          "void new Promise((later) => setTimeout(later, 1000)).then(() => this.untilDone('append', () => this.options.log.append(records)));",
       },
     ],
     workloads: ['set', 'bank'],

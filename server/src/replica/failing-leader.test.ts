@@ -4,7 +4,7 @@ import type { TraceEvent } from '../api/events.ts';
 import { pause } from '../payload/pause.ts';
 import { MemoryClient } from './testing/memory-client.ts';
 import { MemoryGroup } from './testing/memory-group.ts';
-import { coreConfigOf } from './consensus/core-host.ts';
+import { coreConfigOf } from './consensus/core-host-of.ts';
 
 interface Told {
   readonly group: MemoryGroup;

@@ -409,7 +409,10 @@ describe('a backup', () => {
     expect(await failure(take(send(whole)))).toEqual([2, expect.stringMatching(/another backup/)]);
     expect(readFileSync(join(dir, 'b.part'), 'utf8')).toBe('of another');
     rmSync(join(dir, 'b.part'));
-    expect(await failure(take(send(whole), true, dir))).toEqual([2, expect.stringMatching(/is not a regular file/)]);
+    expect(await failure(take(send(whole), true, dir))).toEqual([
+      2,
+      expect.stringMatching(/is not a regular file/),
+    ]);
     mkdirSync(join(dir, 'data', 'base'), { recursive: true });
     writeFileSync(join(dir, 'data', 'PG_VERSION'), '18');
     expect(await failure(take(send(whole), false, join(dir, 'data', 'base', 'b')))).toEqual([

@@ -32,7 +32,7 @@ describe('the host of the core', () => {
   let disk: MemoryDisk;
   let deliver: (from: ReplicaId, message: Message) => void = () => {};
   let sent: Message[];
-  let troubles: (LogStoreError | null)[];
+  let troubles: (Error | null)[];
   let purged: number[];
   let noted: unknown[];
   let log: LogStore;

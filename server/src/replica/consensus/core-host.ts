@@ -29,13 +29,12 @@ import type { LeaderNote, Message, Pace } from '../../multipaxos/types/messages.
 import type { Ballot, ReplicaId, Slot } from '../../multipaxos/types/names.ts';
 import type { LogRecord } from '../../multipaxos/types/records.ts';
 import type { CoreSnapshot, TraceLevel, CoreTraceEvent } from '../../multipaxos/types/trace.ts';
-import { pause } from '../../payload/pause.ts';
 import type { Timers } from '../../ports/clock.ts';
-import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
+import type { LogStore } from '../../ports/log-store.ts';
 import type { Transport } from '../../ports/transport.ts';
 import { ChosenBytes } from './chosen-bytes.ts';
 import { EagerQuorum } from './eager-quorum.ts';
-import type { ReplicaConfig } from '../../config/replica-config.ts';
+import { RecordLog } from './record-log.ts';
 
 type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 /** A vote that is not needed may come so late. Where the others do not answer, everybody is asked at once again. */
@@ -82,47 +81,13 @@ export interface CoreListener {
   /** Another member has answered a heartbeat of this replica after so long, and what came with that; null: nothing. */
   answered(from: ReplicaId, tookMs: number, pace: Pace | null): void;
   /** `null` when the log can be written again. */
-  logTrouble(error: LogStoreError | null): void;
+  logTrouble(error: Error | null): void;
   /** A peer that was asked for what this replica needs next has purged it, and all up to `purgedTo`. */
   purgedByPeer(peer: ReplicaId, purgedTo: Slot): void;
   /** The log lets go of slots at or below. */
   purged(from: Slot, upTo: Slot): void;
   /** A broken invariant or a failing log: the replica must stop rather than go on. */
   fatal(error: Error): void;
-}
-
-export function coreConfigOf(
-  { group, timings, bounds, commitPoint, payload }: ReplicaConfig,
-  id: ReplicaId,
-): CoreConfig {
-  const { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax } = bounds;
-  const limits = { windowSlotsMax, windowBytesMax, acceptBatchBytesMax, catchUpSlotsMax };
-  // An executor may itself wait for what is to be proposed (held-runs.ts).
-  const servesUnapplied = payload === 'statements';
-  return { group, id, ...timings, ...limits, commitPoint, servesUnapplied, trace: 'rare' };
-}
-
-/** Each tick of the core wakes the process, also of a cluster that nobody uses; shorter timings have it tick more often. */
-const tickMsMax = 101;
-
-/** A little more than half of the shortest interval, so that it is over at the second tick and not at the third. */
-function tickMsOf({ timings: { heartbeatMs, retransmitMs }, commitPoint }: ReplicaConfig): number {
-  const usual = Math.min(tickMsMax, Math.floor(Math.min(heartbeatMs, retransmitMs) / 2) + 1);
-  return commitPoint.kind === 'asynchronous' ? Math.min(usual, commitPoint.everyMs) : usual;
-}
-
-/** The core of a replica by its configuration. */
-export function coreHostOf(
-  config: ReplicaConfig,
-  parts: Pick<CoreHostOptions, 'log' | 'transport' | 'timers' | 'random'>,
-): CoreHost {
-  return new CoreHost({
-    ...parts,
-    config: coreConfigOf(config, parts.log.identity.member),
-    tickMs: tickMsOf(config),
-    logRetryMs: 500,
-    catchUpBytesMax: config.bounds.acceptBatchBytesMax,
-  });
 }
 
 export class CoreHost {
@@ -135,14 +100,7 @@ export class CoreHost {
   private configuration: Configuration;
   private inputs: Input[] = [];
   private stepping = false;
-  private waiting: { seq: number; records: readonly LogRecord[] }[] = [];
-  private waitingBytes = 0;
-  /** Since when the log is being written to; null: it is not. */
-  private writingSinceMs: number | null = null;
-  private writing = false;
-  private troubled = false;
-  /** What the core lets go of, while a log that is full is purged again and again. */
-  private purging: Slot | null = null;
+  private readonly log: RecordLog;
   private stopped = false;
   /** Behind this slot the log began before what is being carried out. */
   private keptFrom = 0 as Slot;
@@ -165,6 +123,19 @@ export class CoreHost {
       ...eagerness,
     });
     this.sending.configure(this.configuration);
+    this.log = new RecordLog({
+      log,
+      timers,
+      retryMs: options.logRetryMs,
+      waitingMax: waitingBytesMax,
+      sizeOf: payloadBytes,
+      onDurable: (seq, tookMs) => {
+        this.input({ kind: 'Persisted', seq });
+        this.listener?.logIdle(tookMs);
+      },
+      onTrouble: (error) => this.listener?.logTrouble(error),
+      onFailed: (error) => this.logFailed(error),
+    });
   }
 
   /** From here on it votes. */
@@ -233,12 +204,12 @@ export class CoreHost {
 
   /** What is given to the log now waits for the end of a write; then `logIdle` is told. */
   get isWriting(): boolean {
-    return this.writing;
+    return this.log.isWriting;
   }
 
   /** For how long what is given to the log has not become durable; null: nothing is. */
   get writingForMs(): number | null {
-    return this.writingSinceMs === null ? null : this.options.timers.nowMs() - this.writingSinceMs;
+    return this.log.writingForMs;
   }
 
   input(input: InputWithoutTime): void {
@@ -259,7 +230,7 @@ export class CoreHost {
   private receive(from: ReplicaId, received: Message): void {
     const message = this.withoutPace(from, this.withoutNote(from, received));
     const fillsLog = message.kind === 'Accept' || message.kind === 'CatchUpReply';
-    if (fillsLog && (this.troubled || this.waitingBytes > waitingBytesMax)) return;
+    if (fillsLog && this.log.isBusy) return;
     if (message.kind === 'Accepted') this.sending.accepted(from, message.lastSlot);
     this.input({ kind: 'Receive', from, message });
     // A leader that serves has all that it needs, whatever a peer says.
@@ -301,6 +272,7 @@ export class CoreHost {
     this.stopTicking?.();
     this.hurry?.stop();
     this.sending.stop();
+    this.log.stop();
   }
 
   private run(input: Input): void {
@@ -328,9 +300,7 @@ export class CoreHost {
   private carryOut(effect: Effect): void {
     switch (effect.kind) {
       case 'persist':
-        this.waiting.push(effect);
-        this.waitingBytes += payloadBytes(effect.records);
-        void this.write();
+        this.log.persist(effect.seq, effect.records);
         return;
       case 'send':
         this.sending.send(effect.to, this.withNote(effect.message));
@@ -367,7 +337,7 @@ export class CoreHost {
       case 'purge':
         this.listener?.purged(this.keptFrom, effect.upTo);
         this.keptFrom = effect.upTo;
-        void this.purge(effect.upTo);
+        void this.log.purge(effect.upTo);
         return;
       case 'trace':
         this.listener?.trace(effect.event);
@@ -377,64 +347,6 @@ export class CoreHost {
         return;
       default:
         effect satisfies never;
-    }
-  }
-
-  /** Group commit: whatever gathered while the log was writing goes out as one append. */
-  private async write(): Promise<void> {
-    if (this.writing) return;
-    this.writing = true;
-    while (this.waiting.length > 0 && !this.stopped) {
-      const group = this.waiting;
-      this.waiting = [];
-      const records = group.flatMap((item) => item.records);
-      const sinceMs = this.options.timers.nowMs();
-      this.writingSinceMs = sinceMs;
-      if (!(await this.append(records))) break;
-      this.writingSinceMs = null;
-      const tookMs = this.options.timers.nowMs() - sinceMs;
-      this.waitingBytes -= payloadBytes(records);
-      this.input({ kind: 'Persisted', seq: group.at(-1)!.seq });
-      this.listener?.logIdle(tookMs);
-    }
-    this.writing = false;
-  }
-
-  /** Tries until it works: a full disk makes the replica wait, not vote. False if the replica has stopped. */
-  private async append(records: readonly LogRecord[]): Promise<boolean> {
-    while (!this.stopped) {
-      try {
-        await this.options.log.append(records);
-        if (this.troubled) this.listener?.logTrouble(null);
-        this.troubled = false;
-        return true;
-      } catch (error) {
-        if (!(error instanceof LogStoreError) || error.code !== 'logFull') {
-          this.logFailed(error);
-          return false;
-        }
-        if (!this.troubled) this.listener?.logTrouble(error);
-        this.troubled = true;
-        await pause(this.options.timers, this.options.logRetryMs);
-      }
-    }
-    return false;
-  }
-
-  /** Tries until it works: it is how a full disk gets room, and the core asks for each slot but once. */
-  private async purge(upTo: Slot): Promise<void> {
-    const waits = this.purging !== null;
-    this.purging = upTo;
-    if (waits) return;
-    while (this.purging !== null && !this.stopped) {
-      const through: Slot = this.purging;
-      try {
-        await this.options.log.purge(through);
-        if (this.purging === through) this.purging = null;
-      } catch (error) {
-        if (!(error instanceof LogStoreError) || error.code !== 'logFull') return this.logFailed(error);
-        await pause(this.options.timers, this.options.logRetryMs);
-      }
     }
   }
 

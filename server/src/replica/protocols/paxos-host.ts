@@ -25,7 +25,7 @@ import { decodePaxos, encodePaxos } from './paxos-codec.ts';
 import { StepQueue } from './step-queue.ts';
 import { PassedMessages, shownOfPaxos } from './passed-messages.ts';
 import { PaxosTally } from './paxos-counts.ts';
-import { RecordLog } from './record-log.ts';
+import { RecordLog } from '../consensus/record-log.ts';
 import type { AnswerOutcome } from './awaited-answers.ts';
 import type { Given, ProtocolHost, ProtocolListener, ProtocolParts, Standing } from './protocol-host.ts';
 
@@ -85,6 +85,7 @@ export class PaxosHost implements ProtocolHost {
     this.passed = new PassedMessages(events, shownOfPaxos);
     this.state = createPaxosState(paxosConfigOf(parts), log.recovered, timers.nowMs(), random());
     this.log = new RecordLog({
+      retryMs: 500,
       log,
       timers,
       onDurable: (seq) => {

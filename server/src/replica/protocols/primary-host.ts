@@ -22,7 +22,7 @@ import { FrameError } from './frames.ts';
 import { OperationsUnderWay } from './operations-under-way.ts';
 import { PassedMessages, shownOfPrimary } from './passed-messages.ts';
 import { StepQueue } from './step-queue.ts';
-import { RecordLog } from './record-log.ts';
+import { RecordLog } from '../consensus/record-log.ts';
 import { decodePrimary, encodePrimary, type PrimaryMessage } from './primary-codec.ts';
 import type { Given, ProtocolHost, ProtocolListener, ProtocolParts, Standing } from './protocol-host.ts';
 
@@ -101,6 +101,7 @@ export class PrimaryHost implements ProtocolHost {
     this.state = createState(primaryConfigOf(parts, settings), log.recovered, timers.nowMs(), random());
     this.answers = new AwaitedAnswers(2 * this.state.config.acknowledgeMsMax);
     this.log = new RecordLog({
+      retryMs: 500,
       log,
       timers,
       onDurable: (seq) => {

@@ -30,6 +30,7 @@ async function start() {
   const fails = { append: null as Error | null, purge: null as Error | null };
   const told: (string | number)[] = [];
   const log = new RecordLog({
+    retryMs: 500,
     log: {
       ...store,
       append: (records) => (fails.append === null ? store.append(records) : Promise.reject(fails.append)),

@@ -1,5 +1,5 @@
 /**
- * The log of a protocol's host: records in order, group commit, and a full disk as waiting. Multi-Paxos has its own (consensus/core-host.ts), which hurries votes.
+ * How the host of a core writes its log: records in order, group commit, and a full disk as waiting.
  *
  * Invariant: `onDurable` is told only after the log store has said that the records are durable, in order. What waits is counted, so that the host can drop what would add to it.
  */
@@ -11,13 +11,18 @@ import { LogStoreError, type LogStore } from '../../ports/log-store.ts';
 
 type Work = 'append' | 'purge';
 
-const retryMs = 500;
 const waitingRecordsMax = 8192;
 
 export interface RecordLogOptions {
   readonly log: LogStore;
   readonly timers: Timers;
-  readonly onDurable: (seq: number) => void;
+  /** How long to wait before a full log is tried again. */
+  readonly retryMs: number;
+  /** Beyond so much that waits it is busy: records, unless `sizeOf` counts something else. */
+  readonly waitingMax?: number;
+  readonly sizeOf?: (records: readonly LogRecord[]) => number;
+  /** `tookMs`: since the group was handed to the log store. */
+  readonly onDurable: (seq: number, tookMs: number) => void;
   /** Null: it can be written again. */
   readonly onTrouble: (error: Error | null) => void;
   readonly onFailed: (error: Error) => void;
@@ -26,8 +31,10 @@ export interface RecordLogOptions {
 export class RecordLog {
   private readonly options: RecordLogOptions;
   private waiting: { readonly seq: number; readonly records: readonly LogRecord[] }[] = [];
-  private waitingRecords = 0;
-  private isWriting = false;
+  private waitingSize = 0;
+  /** Since when the log store has had what is not durable yet; null: it has nothing. */
+  private writingSinceMs: number | null = null;
+  private isAtWork = false;
   /** What the disk has no room for. */
   private readonly troubled = new Set<Work>();
   private purgeTo: Slot | null = null;
@@ -40,7 +47,17 @@ export class RecordLog {
 
   /** What would add to it is better dropped, as a lossy network may. */
   get isBusy(): boolean {
-    return this.troubled.has('append') || this.waitingRecords > waitingRecordsMax;
+    return this.troubled.has('append') || this.waitingSize > (this.options.waitingMax ?? waitingRecordsMax);
+  }
+
+  /** What is given to it now waits for the end of a write; then `onDurable` is told. */
+  get isWriting(): boolean {
+    return this.isAtWork;
+  }
+
+  /** For how long what the log store has is not durable; null: it has nothing. */
+  get writingForMs(): number | null {
+    return this.writingSinceMs === null ? null : this.options.timers.nowMs() - this.writingSinceMs;
   }
 
   stop(): void {
@@ -49,22 +66,30 @@ export class RecordLog {
 
   persist(seq: number, records: readonly LogRecord[]): void {
     this.waiting.push({ seq, records });
-    this.waitingRecords += records.length;
+    this.waitingSize += this.sizeOf(records);
     void this.write();
   }
 
+  private sizeOf(records: readonly LogRecord[]): number {
+    return this.options.sizeOf?.(records) ?? records.length;
+  }
+
+  /** Group commit: whatever gathered while the log was writing goes out as one append. */
   private async write(): Promise<void> {
-    if (this.isWriting) return;
-    this.isWriting = true;
+    if (this.isAtWork) return;
+    this.isAtWork = true;
     while (this.waiting.length > 0 && !this.isStopped) {
       const group = this.waiting;
       this.waiting = [];
       const records = group.flatMap((item) => item.records);
+      const sinceMs = this.options.timers.nowMs();
+      this.writingSinceMs = sinceMs;
       if (!(await this.untilDone('append', () => this.options.log.append(records)))) break;
-      this.waitingRecords -= records.length;
-      this.options.onDurable(group.at(-1)!.seq);
+      this.writingSinceMs = null;
+      this.waitingSize -= this.sizeOf(records);
+      this.options.onDurable(group.at(-1)!.seq, this.options.timers.nowMs() - sinceMs);
     }
-    this.isWriting = false;
+    this.isAtWork = false;
   }
 
   async purge(upTo: Slot): Promise<void> {
@@ -94,7 +119,7 @@ export class RecordLog {
         }
         if (this.troubled.size === 0) this.options.onTrouble(error);
         this.troubled.add(what);
-        await pause(this.options.timers, retryMs);
+        await pause(this.options.timers, this.options.retryMs);
       }
     }
     return false;
