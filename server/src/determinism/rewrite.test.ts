@@ -30,6 +30,7 @@ describe('what reads a clock or chance becomes a call of barista_fn', () => {
       "insert into t values (lo_create(0), pg_catalog.lo_creat(-1), lo_from_bytea(0, '\\x00'))",
       "insert into t values (barista_fn.lo_create(0), barista_fn.lo_creat(-1), barista_fn.lo_from_bytea(0, '\\x00'))",
     ],
+    ['select age(d.datfrozenxid) from d', 'select age(d.datfrozenxid) from d'],
     ['select age(a), age(a, b) from t', 'select barista_fn.age(a), age(a, b) from t'],
     ['SET transaction_timeout = 300', 'SET transaction_timeout = 0'],
     ["set local  Idle_Session_Timeout to '1ms'; select 1", 'set local  Idle_Session_Timeout to 0; select 1'],
@@ -149,6 +150,14 @@ test.each([
   ['select \'a=>1, "t"=>"now", b=>2\'::hstore', "'now' without a type"],
   ['select txid_current()', 'transaction ids'],
   ['select ctid from t', 'system columns'],
+  ['select (t).xmin from t', 'system columns'],
+  ['delete from t where ctid(t) is null', 'system columns'],
+  ['insert into t select (x.*).cmin::text from x', 'system columns'],
+  ['create view v as select (a).b.tableoid from t', 'system columns'],
+  ['insert into t select relpages(c) from pg_class c', 'statistics views'],
+  ['do $$begin insert into t select x.xmin::text from x; end$$', 'bodies as strings'],
+  ['do $$begin insert into t select (x).ctid::text from x; end$$', 'bodies as strings'],
+  ['insert into t select age(relfrozenxid) from pg_class', 'statistics views'],
   ["set barista.request_id = 'a'", 'settings of the gateway'],
   ["set local barista.acknowledge = 'sync'", 'settings of the gateway'],
   ['set barista.acknowledge from current', 'settings of the gateway'],
@@ -453,6 +462,9 @@ test.each([
   ['select name from pg_prepared_statement()', 'none'],
   ['select a.* from t_id_seq a', 'none'],
   ['select log_cnt from s', 'none'],
+  ['select (c).relpages from c', 'none'],
+  ['select relpages(c) from c', 'none'],
+  ['select max(age(datfrozenxid)) from d', 'none'],
   ['select current_schemas(true)', 'none'],
   ['select current_schema', 'none'],
   ["select to_regclass('pg_temp.tt')", 'none'],
@@ -466,6 +478,24 @@ test.each([
   const result = rewriteQuery(sql, context);
   expect(result).toMatchObject({ kind: 'rewritten', statements: [{ compare }] });
 });
+
+test.each(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'])(
+  'system column %s is refused in every notation, in statements and in bodies',
+  (column) => {
+    const notations = [
+      column,
+      `"${column}"`,
+      `t.${column}`,
+      `(t).${column}`,
+      `${column}(t)`,
+      `(t.*).${column}`,
+    ];
+    const outcomes = notations
+      .flatMap((said) => [`select ${said}::text from t`, `do $$begin perform ${said}::text from t; end$$`])
+      .map((sql) => [sql, rewriteQuery(sql, context).kind]);
+    expect(outcomes.filter(([, kind]) => kind !== 'refused')).toEqual([]);
+  },
+);
 
 test.each(['+', '+-'])('a long row of operator characters is refused: %s', (some) => {
   const sql = `select 1${some.repeat(30_000)}1`;

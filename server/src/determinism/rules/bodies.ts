@@ -20,15 +20,19 @@ const builtIn = new RegExp(
     ...replaced.keys(),
     ...refusedFunctions.keys(),
     ...new Set(clockWords.values()),
-    'ctid|xmin|xmax|cmin|cmax|tableoid|tablesample|set_config|unlogged',
+    'tablesample|set_config|unlogged',
     'tomorrow|yesterday|today',
     `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
     maintaining,
-    ...ownColumnNames,
     ...clockNames,
     'explain',
     'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
   ].join('|')})(?![A-Za-z0-9_$])`,
+  'i',
+);
+/** Columns stand behind a table, a row or nothing. */
+const columns = new RegExp(
+  `(?<![A-Za-z0-9_$])"?(?:ctid|xmin|xmax|cmin|cmax|tableoid|${ownColumnNames.join('|')})(?![A-Za-z0-9_$])`,
   'i',
 );
 /** Those of extensions stand in any schema. */
@@ -51,7 +55,7 @@ const settings = new RegExp(
 
 /** Undefined: it names nothing of the kind. */
 export function namedInText(text: string): string | undefined {
-  for (const names of [builtIn, ofExtensions, schemas, temporary, settings]) {
+  for (const names of [builtIn, columns, ofExtensions, schemas, temporary, settings]) {
     const found = names.exec(text);
     if (found !== null) return (found[0].endsWith('(') ? found[0].slice(0, -1) : found[0]).trim();
   }

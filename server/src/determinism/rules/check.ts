@@ -52,6 +52,12 @@ function nameLength(text: string, at: number): number {
 const argumentsOf = (node: TreeNode): readonly TreeNode[] =>
   Array.isArray(node.args) ? (node.args as readonly TreeNode[]) : [];
 
+/** What looks for old transaction ids in catalogs: PostgreSQL's own, which is not compared. */
+function isAgeOfCatalog(name: string, { args }: TreeNode): boolean {
+  const columns = nodesOf(args, 'ColumnRef').flatMap(({ fields }) => strings(fields).slice(-1));
+  return name === 'age' && columns.some((column) => ownColumns.has(column));
+}
+
 function checkCall(node: TreeNode, text: string, context: RewriteContext, inspect: Inspect): Finding {
   const parts = strings(node.funcname);
   const name = parts.at(-1) ?? '';
@@ -73,6 +79,7 @@ function checkCall(node: TreeNode, text: string, context: RewriteContext, inspec
     const refusal = stringRefusal(name, argumentsOf(node), inspect);
     return refusal === undefined ? undefined : { ...refusal, position: at + 1 };
   }
+  if (isAgeOfCatalog(name, node)) return undefined;
   const counts = replaced.get(name);
   // A cast that is written as a call.
   if (counts === undefined) return readByClock(name, argumentsOf(node)[0], node.location);
@@ -165,7 +172,7 @@ const sequences = /_seq\d*$/;
 function tellsOfOneReplica(visited: Visited): boolean {
   const { kind, node } = visited;
   if (isOfOneReplica(visited)) return true;
-  if (kind === 'ColumnRef') return ownColumns.has(strings(node.fields).at(-1) ?? '');
+  if (columnsOf(visited).some((column) => ownColumns.has(column))) return true;
   return (
     ownViews.test(word(node, 'relname')) || (kind === 'RangeVar' && sequences.test(word(node, 'relname')))
   );
@@ -217,6 +224,32 @@ function checkOption(node: TreeNode): Finding {
   return undefined;
 }
 
+/** Columns that are read: as such, as a field of a row (`(t).c`), or in the notation of a function (`c(t)`). */
+function columnsOf({ kind, node }: Visited): readonly string[] {
+  if (kind === 'ColumnRef')
+    return nodesOf(node.fields, 'A_Star').length > 0 ? [] : strings(node.fields).slice(-1);
+  if (kind === 'A_Indirection') return strings(node.indirection);
+  if (kind !== 'FuncCall' || argumentsOf(node).length !== 1) return [];
+  const name = strings(node.funcname);
+  return name.length === 1 ? name : [];
+}
+
+function columnRefusal(visited: Visited, isWrite: boolean): Finding {
+  const { node } = visited;
+  const at = node.location === undefined ? {} : { position: Number(node.location) + 1 };
+  for (const column of columnsOf(visited)) {
+    if (systemColumns.has(column))
+      return { message: `system column ${column} differs between replicas`, rule: 'system columns', ...at };
+    if (isWrite && ownColumns.has(column))
+      return {
+        message: `${column} is replica-specific and cannot be used in a statement that writes`,
+        rule: 'statistics views',
+        ...at,
+      };
+  }
+  return undefined;
+}
+
 interface Surroundings {
   readonly text: string;
   readonly context: RewriteContext;
@@ -234,6 +267,8 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
       rule: 'statistics views',
       position: Number(node.location ?? 0) + 1,
     };
+  const ofColumn = columnRefusal(visited, isWrite);
+  if (ofColumn !== undefined) return ofColumn;
   if (kind === 'FuncCall') return checkCall(node, text, context, inspect);
   // Of a function, for its time.
   if (kind === 'VariableSetStmt')
@@ -253,21 +288,6 @@ function check(visited: Visited, { text, context, isWrite, inspect }: Surroundin
   if (inDocument !== undefined) return inDocument;
   if (kind === 'RangeTableSample' && node.repeatable === undefined)
     return { message: 'TABLESAMPLE without REPEATABLE', rule: 'samples' };
-  if (kind === 'ColumnRef') {
-    const column = strings(node.fields).at(-1) ?? '';
-    if (systemColumns.has(column) && nodesOf(node.fields, 'A_Star').length === 0)
-      return {
-        message: `system column ${column} differs between replicas`,
-        rule: 'system columns',
-        position: Number(node.location ?? 0) + 1,
-      };
-    if (isWrite && ownColumns.has(column))
-      return {
-        message: `${column} is replica-specific and cannot be used in a statement that writes`,
-        rule: 'statistics views',
-        position: Number(node.location ?? 0) + 1,
-      };
-  }
   if ((kind === 'RangeVar' || kind === 'relation') && isWrite && ownViews.test(word(node, 'relname')))
     return {
       message: `${word(node, 'relname')} is replica-specific and cannot be used in a statement that writes`,

@@ -90,8 +90,13 @@ export const functionsSql = [
     stable,
     `SELECT pg_catalog.age((${transaction})::date::timestamp, $1)`,
   ),
-  // Of a transaction id: what looks for old ones.
-  define('age(pg_catalog.xid)', 'int', stable, 'SELECT pg_catalog.age($1)'),
+  // Each replica counts transactions for itself. With a column of a catalog PostgreSQL's own is called.
+  define(
+    'age(pg_catalog.xid)',
+    'int',
+    'LANGUAGE plpgsql STABLE',
+    `BEGIN RAISE EXCEPTION 'age(xid) is not replicated' USING ERRCODE = '0A000', HINT = 'Transaction ids differ between replicas.'; END`,
+  ),
   ...['gen_random_uuid()', 'uuidv4()'].map((name) =>
     define(
       name,
