@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { originalPosition } from './edits.ts';
 import { rewriteMessages } from './messages.ts';
 import { loadParser } from './parser.ts';
+import { refusedFunctions } from './rules/functions.ts';
 import { rewriteBinary, rewriteQuery } from './rewrite.ts';
 
 beforeAll(loadParser);
@@ -158,6 +159,17 @@ test.each([
   ['do $$begin insert into t select x.xmin::text from x; end$$', 'bodies as strings'],
   ['do $$begin insert into t select (x).ctid::text from x; end$$', 'bodies as strings'],
   ['insert into t select age(relfrozenxid) from pg_class', 'statistics views'],
+  ["insert into t select (('now'::text).timestamptz)", "'now' as a date or time"],
+  ['insert into t select (array[1, 2]).array_shuffle', 'other chance'],
+  ["insert into t select ('5'::oid).pg_database_size", 'statistics views'],
+  ["insert into t select ('5'::xid).age", 'odd names'],
+  ['select ($1).age', 'odd names'],
+  ['select (2::float8).pg_sleep', 'waiting functions'],
+  ['select n.pg_sleep from float8(2) n', 'waiting functions'],
+  ["create view v as select ('port'::text).current_setting", 'statistics views'],
+  ['create function f() returns oid begin atomic select (5).lo_creat; end', 'odd names'],
+  ['do $$begin perform (2::float8).pg_sleep; end$$', 'bodies as strings'],
+  ['do $$begin insert into t select (array[1, 2]) . "array_shuffle"; end$$', 'bodies as strings'],
   ["set barista.request_id = 'a'", 'settings of the gateway'],
   ["set local barista.acknowledge = 'sync'", 'settings of the gateway'],
   ['set barista.acknowledge from current', 'settings of the gateway'],
@@ -247,7 +259,10 @@ test.each([
   ["insert into t select schema_to_xml('pg_catalog', true, false, '')", 'SQL in a string'],
   ["insert into t select database_to_xml(true, false, '')", 'SQL in a string'],
   ['create operator ?&? (rightarg = int4, function = pg_catalog.pg_stat_get_backend_pid)', 'bound functions'],
-  ['create operator ?&? (leftarg = text, rightarg = text, procedure = "pg_notify")', 'bound functions'],
+  [
+    'create operator ?&? (leftarg = text, rightarg = text, procedure = "pg_export_snapshot")',
+    'bound functions',
+  ],
   [
     'create aggregate a (int) (sfunc = int4larger, stype = int, finalfunc = pg_stat_get_backend_pid)',
     'bound functions',
@@ -465,6 +480,8 @@ test.each([
   ['select (c).relpages from c', 'none'],
   ['select relpages(c) from c', 'none'],
   ['select max(age(datfrozenxid)) from d', 'none'],
+  ["select ('5'::oid).pg_database_size", 'none'],
+  ['select (p).age, u.age, u.uuidv7, t.date from t', 'rows'],
   ['select current_schemas(true)', 'none'],
   ['select current_schema', 'none'],
   ["select to_regclass('pg_temp.tt')", 'none'],
@@ -477,6 +494,17 @@ test.each([
 ])('what is right and differs is not compared: %s', (sql, compare) => {
   const result = rewriteQuery(sql, context);
   expect(result).toMatchObject({ kind: 'rewritten', statements: [{ compare }] });
+});
+
+test('each function that is refused is so as a field of what it is called with, too', () => {
+  const outcomes = [...refusedFunctions.keys()]
+    .flatMap((name) => [
+      `select ($1).${name}`,
+      `select f.${name} from f`,
+      `do $$begin perform (x).${name}; end$$`,
+    ])
+    .map((sql) => [sql, rewriteQuery(sql, context).kind]);
+  expect(outcomes.filter(([, kind]) => kind !== 'refused')).toEqual([]);
 });
 
 test.each(['ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid'])(

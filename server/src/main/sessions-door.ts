@@ -33,7 +33,8 @@ export function createSessionsDoor(whyNot: () => string): SessionsDoor {
     },
     whyNot: () => (behind === null ? whyNot() : behind.whyNot()),
     findLogin: (role) => behind?.findLogin(role) ?? Promise.reject(new Error(whyNot())),
-    open: async (...asked) => behind?.open(...asked) ?? { ...(await refused()), session: '' as never },
+    open: async (...asked) =>
+      behind?.open(...asked) ?? { ...(await refused()), session: '' as never, processId: 0 },
     request: (...asked) => behind?.request(...asked) ?? refused(),
     cancel: (session) => behind?.cancel(session),
     close: (session) => behind?.close(session),

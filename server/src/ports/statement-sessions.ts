@@ -28,7 +28,11 @@ export type RequestAnswer =
   | { readonly code: 'wantsData'; readonly isBinary: boolean }
   | { readonly code: 'refused' | 'unknown'; readonly reason: string };
 
-export type OpenAnswer = Exclude<RequestAnswer, { code: 'wantsData' }> & { readonly session: SessionId };
+/** `processId`: of the session, the same at every replica: what `pg_backend_pid()` says, and notifications. */
+export type OpenAnswer = Exclude<RequestAnswer, { code: 'wantsData' }> & {
+  readonly session: SessionId;
+  readonly processId: number;
+};
 
 export interface StatementSessions {
   /** Null: sessions may be opened here. For people. */

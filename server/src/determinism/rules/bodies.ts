@@ -14,20 +14,24 @@ import {
   viewsOfOneReplica,
 } from './functions.ts';
 
+const calls = [...replaced.keys(), ...refusedFunctions.keys(), `pg_(?:${toldByOneReplica})`, maintaining];
 /** A name with another schema is a client's own. */
 const builtIn = new RegExp(
   `(?<![A-Za-z0-9_$.])(?:pg_catalog\\s*\\.\\s*)?"?(?:${[
-    ...replaced.keys(),
-    ...refusedFunctions.keys(),
+    ...calls,
     ...new Set(clockWords.values()),
     'tablesample|set_config|unlogged',
     'tomorrow|yesterday|today',
-    `pg_(?:${toldByOneReplica}|${viewsOfOneReplica})`,
-    maintaining,
+    `pg_(?:${viewsOfOneReplica})`,
     ...clockNames,
     'explain',
     'synchronize_seqscans|max_parallel_workers_per_gather|gin_fuzzy_search_limit|default_transaction_deferrable',
   ].join('|')})(?![A-Za-z0-9_$])`,
+  'i',
+);
+/** Called as a field of what is no row: `(x).pg_sleep`. Of the others many a row has a column. */
+const fields = new RegExp(
+  `\\)\\s{0,9}\\.\\s{0,9}"?(?:${calls.filter((name) => name !== 'age' && name !== 'uuidv7').join('|')})(?![A-Za-z0-9_$])`,
   'i',
 );
 /** Columns stand behind a table, a row or nothing. */
@@ -55,9 +59,13 @@ const settings = new RegExp(
 
 /** Undefined: it names nothing of the kind. */
 export function namedInText(text: string): string | undefined {
-  for (const names of [builtIn, columns, ofExtensions, schemas, temporary, settings]) {
+  for (const names of [builtIn, fields, columns, ofExtensions, schemas, temporary, settings]) {
     const found = names.exec(text);
-    if (found !== null) return (found[0].endsWith('(') ? found[0].slice(0, -1) : found[0]).trim();
+    if (found !== null)
+      return found[0]
+        .replace(/\($/, '')
+        .replace(/^\)\s*\.\s*/, '')
+        .trim();
   }
   return catalogRowInText(text);
 }

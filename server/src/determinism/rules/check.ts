@@ -224,6 +224,28 @@ function checkOption(node: TreeNode): Finding {
   return undefined;
 }
 
+/** PostgreSQL takes `(x).name`, and `x.name` where no column is called so, for `name(x)`. */
+function calledAsFields(visited: Visited): readonly Visited[] {
+  const { kind, node } = visited;
+  const fields = strings(kind === 'A_Indirection' ? node.indirection : node.fields);
+  if (kind !== 'A_Indirection' && (kind !== 'ColumnRef' || fields.length < 2)) return [];
+  const names = kind === 'A_Indirection' ? fields : fields.slice(-1);
+  const arg: TreeNode =
+    kind === 'A_Indirection' ? ((node.arg as TreeNode | undefined) ?? {}) : { ColumnRef: node };
+  return names
+    .filter((name) => !isNameOfColumns(name) || scalars.some((scalar) => arg[scalar] !== undefined))
+    .map((name) => ({
+      kind: 'FuncCall',
+      parent: visited.parent,
+      key: visited.key,
+      node: { funcname: [{ String: { sval: name } }], args: [arg], location: -1 },
+    }));
+}
+
+/** Many a table has a column of this name: it is a call where what stands before it is no row. */
+const isNameOfColumns = (name: string): boolean => name === 'age' || name === 'uuidv7';
+const scalars = ['TypeCast', 'A_Const', 'A_ArrayExpr', 'A_Expr', 'ParamRef', 'SQLValueFunction'];
+
 /** Columns that are read: as such, as a field of a row (`(t).c`), or in the notation of a function (`c(t)`). */
 function columnsOf({ kind, node }: Visited): readonly string[] {
   if (kind === 'ColumnRef')
@@ -346,13 +368,14 @@ export function checkStatement(
     if (refusal !== undefined) return false;
     schemas.visit(visited);
     rows.visit(visited);
-    const effect = effectIn(statement, visited);
-    const finding = effect ?? check(visited, surroundings);
-    if (finding !== undefined && 'inserted' in finding) edits.push(finding);
-    else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
-    local ||= tellsOfOneReplica(visited) || tellsOids(visited);
-    // A read answers differently at replicas that are the same.
-    local ||= picksWithoutOrder(visited) || mayTellTemporarySchema(visited);
+    for (const seen of [visited, ...calledAsFields(visited)]) {
+      const finding = effectIn(statement, seen) ?? check(seen, surroundings);
+      if (finding !== undefined && 'inserted' in finding) edits.push(finding);
+      else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
+      local ||= tellsOfOneReplica(seen) || tellsOids(seen);
+      // A read answers differently at replicas that are the same.
+      local ||= picksWithoutOrder(seen) || mayTellTemporarySchema(seen);
+    }
     return true;
   });
   if (refusal !== undefined) return refusal;

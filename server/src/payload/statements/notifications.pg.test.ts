@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { execute, make } from './testing/machine.ts';
-import { openOf, queries } from './testing/statement-replica.ts';
+import { processIdOf } from './operation.ts';
+import { openOf, queries, sessionOf } from './testing/statement-replica.ts';
 
 it('a session hears where it was notified, by others and by itself, and nothing of the end of PostgreSQL', async () => {
   const machine = await make();
@@ -19,6 +20,8 @@ it('a session hears where it was notified, by others and by itself, and nothing 
     await expect.poll(() => machine.told).toHaveLength(1);
     await execute(machine, [...Array(5).fill(null), ask('a', 'NOTIFY told')]);
     await expect.poll(() => machine.told).toHaveLength(2);
+    await execute(machine, [...Array(6).fill(null), ask('b', "SELECT pg_notify('told', 'by a function')")]);
+    await expect.poll(() => machine.told).toHaveLength(3);
     const operator = await machine.postgres.connect('barista');
     const { rows } = await operator.query<{ pid: number }>(
       "SELECT pid FROM pg_stat_activity WHERE usename = 'barista' AND backend_type = 'client backend'",
@@ -27,12 +30,14 @@ it('a session hears where it was notified, by others and by itself, and nothing 
     const text = await readFile(join(machine.postgres.data, 'postmaster.pid'), 'utf8');
     process.kill(Number(text.split('\n')[0]), 'SIGKILL');
     await expect.poll(() => rows.some(({ pid }) => isThere(pid))).toBe(false);
-    await expect(execute(machine, [...Array(6).fill(null), ask('a', 'SELECT 1')])).rejects.toBeInstanceOf(
+    await expect(execute(machine, [...Array(7).fill(null), ask('a', 'SELECT 1')])).rejects.toBeInstanceOf(
       Error,
     );
-    expect(machine.told.map(([kind]) => kind)).toEqual(['A', 'A']);
+    expect(machine.told.map(([kind]) => kind)).toEqual(['A', 'A', 'A']);
     expect([4, 5]).toContain(machine.told[0]![1]);
     expect(machine.told[1]![1]).toBe(6);
+    const by = ['b', 'a', 'b'].map((name) => processIdOf(sessionOf(name)));
+    expect(machine.told.map(([, , process]) => process)).toEqual(by);
   } finally {
     await machine.executor.stop().catch(() => undefined);
     await machine.postgres.remove();

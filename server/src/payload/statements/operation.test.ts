@@ -10,6 +10,7 @@ import {
   seedBytes,
   wordOf,
 } from './operation.ts';
+import { processIdOf } from './operation.ts';
 
 const session = '00112233445566778899aabbccddeeff';
 const request: Extract<Operation, { kind: 'request' }> = {
@@ -140,4 +141,12 @@ describe('operations', () => {
       'adopt',
     ]);
   });
+});
+
+it('sessions of one replica have process ids of their own', () => {
+  const ids = Array.from({ length: 100 }, (_, n) =>
+    processIdOf(`0123abcd${n.toString(16).padStart(24, '0')}`),
+  );
+  expect(new Set(ids).size).toBe(100);
+  expect(ids.filter((id) => id < 1 || id > 0x7fff_ffff)).toEqual([]);
 });

@@ -28,6 +28,13 @@ export { OperationError };
 /** 32 hexadecimal digits: random, known at all replicas, and a capability. */
 export type SessionId = string;
 
+/** Of the session, the same at every replica: positive, of 31 bits, which do not tell the session's id. */
+export function processIdOf(session: SessionId): number {
+  let all = 0;
+  for (let at = 0; at < session.length; at += 8) all ^= Number.parseInt(session.slice(at, at + 8), 16);
+  return all & 0x7fff_ffff || 1;
+}
+
 /** A client's connection. `parameters`: those of its startup packet but for user and database, read as latin1. `clockUs`: microseconds since 1970, of whoever proposes it. */
 export interface OpenOperation {
   readonly kind: 'open';

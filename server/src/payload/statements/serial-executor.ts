@@ -21,7 +21,14 @@ import type {
   StartOutcome,
   StatementExecutor,
 } from './executor.ts';
-import type { OpenOperation, Operation, RequestOperation, SessionId } from './operation.ts';
+import {
+  processIdOf,
+  type OpenOperation,
+  type Operation,
+  type RequestOperation,
+  type SessionId,
+} from './operation.ts';
+import { headerBytes } from '../../pgwire/frame-splitter.ts';
 import type { Parked } from './parked-requests.ts';
 import { reopenSessions } from './reopen-sessions.ts';
 import { RequestRunner } from './request-runner.ts';
@@ -292,6 +299,9 @@ export class SerialExecutor implements StatementExecutor {
   }
 
   private notified({ id }: ClientSession, message: Buffer): void {
+    const from = this.sessions.numbered(this.sessions.ofProcess(message.readInt32BE(headerBytes)) ?? 0);
+    // Whoever notified is known to clients by what is the same at every replica.
+    message.writeInt32BE(from === undefined ? 0 : processIdOf(from.id), headerBytes);
     this.options.listener.notified?.(id, message, this.current + (this.guarded.isPastRest ? 0.5 : 0));
   }
 

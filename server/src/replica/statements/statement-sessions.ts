@@ -7,7 +7,7 @@ import { errorResponse, readyForQuery } from '../../pgwire/backend-messages.ts';
 import { FrameSplitter } from '../../pgwire/frame-splitter.ts';
 import { back, type TransactionStatus } from '../../pgwire/message-types.ts';
 import type { OperationResult } from '../../payload/statements/executor.ts';
-import { encodeOperation, keyOf, type Operation } from '../../payload/statements/operation.ts';
+import { encodeOperation, keyOf, processIdOf, type Operation } from '../../payload/statements/operation.ts';
 import type { Prepared, RequestPreparation } from '../../determinism/preparation.ts';
 import type { FindLogin } from '../../ports/client-service.ts';
 import type {
@@ -97,17 +97,19 @@ export class ReplicaSessions implements StatementSessions {
         code: 'refused',
         reason: 'sessions of an earlier life of this replica are not closed yet',
         session: '' as SessionId,
+        processId: 0,
       };
     const drawn = randomBytes(sessionBytes).toString('hex');
     const session = `${prefix}${drawn.slice(prefix.length)}` as SessionId;
+    const processId = processIdOf(session);
     const preparation = this.options.preparation();
     const begun = acknowledge === undefined || levels === null ? null : levelOf(acknowledge, levels);
     if (begun !== null && typeof begun !== 'string')
-      return { code: 'answered', bytes: errorResponse('FATAL', begun), ended: true, session };
+      return { code: 'answered', bytes: errorResponse('FATAL', begun), ended: true, session, processId };
     for (const [name, value] of settings) {
       const error = name === acknowledgeName ? null : preparation.refusalOf(name, value);
       if (error !== null)
-        return { code: 'answered', bytes: errorResponse('FATAL', error), ended: true, session };
+        return { code: 'answered', bytes: errorResponse('FATAL', error), ended: true, session, processId };
     }
     const answer = await this.submit({
       kind: 'open',
@@ -130,7 +132,7 @@ export class ReplicaSessions implements StatementSessions {
         endReason: null,
       });
     }
-    return { ...answer, session };
+    return { ...answer, session, processId };
   }
 
   async request(session: SessionId, seq: number, bytes: Buffer): Promise<RequestAnswer> {

@@ -3,6 +3,8 @@
  *
  * Where the settings are not set, as in a session of the replica's own, they read PostgreSQL's.
  */
+import { processIdOf } from '../../../payload/statements/operation.ts';
+
 /** Read by the functions below; a client cannot set them. Of the operation: its clock and its session, with a `|` between them. */
 const operationSetting = 'barista_fn.operation';
 const transactionSetting = 'barista_fn.transaction';
@@ -18,9 +20,10 @@ export function aheadOf(
   const at = `${millis}${String(request.clockUs % 1000).padStart(3, '0')}+00`;
   // 32 bits of it, from -1 to 1.
   const seed = Buffer.from(request.seed).readInt32BE(0) / 0x8000_0000;
-  // As a process id: above 0, of 31 bits.
-  const session = (Number.parseInt(request.session.slice(0, 8), 16) >>> 1) + 1;
-  const sets = [`SET ${operationSetting} = '${at}|${session}'`, `SET seed = ${seed.toFixed(12)}`];
+  const sets = [
+    `SET ${operationSetting} = '${at}|${processIdOf(request.session)}'`,
+    `SET seed = ${seed.toFixed(12)}`,
+  ];
   if (beginsTransaction) sets.push(`SET ${transactionSetting} = '${at}'`);
   // SET takes no snapshot: SET TRANSACTION may follow.
   return sets;

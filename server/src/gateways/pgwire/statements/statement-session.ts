@@ -116,6 +116,7 @@ export class StatementSession {
       return;
     }
     const key = randomBytes(keyBytes);
+    key.writeInt32BE(answer.processId, 0);
     onKey(key, () => sessions.cancel(answer.session));
     await this.write([
       answer.bytes.subarray(0, end.readyAt),

@@ -17,8 +17,8 @@ export interface Machine {
   executor: SerialExecutor;
   started: StartOutcome;
   readonly results: Map<number, OperationResult>;
-  /** What sessions were told that is no answer: of which kind, and where. */
-  readonly told: [string, number][];
+  /** What sessions were told that is no answer: of which kind, where, and by which process. */
+  readonly told: [string, number, number][];
   /** What others answered to each slot; to be changed. Kept when PostgreSQL is started again. */
   readonly others: { word: OthersWord };
   readonly machineErrors: MachineErrors;
@@ -48,7 +48,7 @@ export async function begin(
       logger: pino({ level: 'silent' }),
     });
   const results = new Map<number, OperationResult>();
-  const told: [string, number][] = [];
+  const told: [string, number, number][] = [];
   const database = await openStatementDatabase({
     socketDir: postgres.socketDir,
     secret,
@@ -69,7 +69,8 @@ export async function begin(
         hooks.onFinished(slot);
       },
       atRest: () => hooks.onRest(),
-      notified: (_session, message, at) => void told.push([String.fromCharCode(message[0]!), at]),
+      notified: (_session, message, at) =>
+        void told.push([String.fromCharCode(message[0]!), at, message.readInt32BE(5)]),
     },
   });
   return Object.assign(hooks, {
