@@ -1,6 +1,7 @@
 /**
  * What differs between replicas, in a text that is not parsed: the body of a function that is a string, names in a string that is put together to SQL.
  */
+import { withoutComments } from '../../pgwire/comments.ts';
 import { catalogRowInText, ownColumnNames } from './catalog-rows.ts';
 import { clockNames } from './clocks.ts';
 import {
@@ -59,8 +60,10 @@ const settings = new RegExp(
 
 /** Undefined: it names nothing of the kind. */
 export function namedInText(text: string): string | undefined {
+  // A comment may stand within a name; and what looks like one may be text.
+  const bare = withoutComments(text);
   for (const names of [builtIn, fields, columns, ofExtensions, schemas, temporary, settings]) {
-    const found = names.exec(text);
+    const found = names.exec(text) ?? names.exec(bare);
     if (found !== null)
       return found[0]
         .replace(/\($/, '')

@@ -334,6 +334,11 @@ function setNameEffect(
   return sets ? nameEffect(word(node, 'name'), text, context) : undefined;
 }
 
+/** Without a position where the parser tells none. */
+function refusalOf({ position = 0, ...why }: Exclude<Finding, Edit | undefined>): Refusal {
+  return { kind: 'refused', sqlstate: '0A000', ...why, ...(position > 0 ? { position } : {}) };
+}
+
 /** A string in a string in a string: each is parsed anew. */
 const nestedStringsMax = 2;
 
@@ -371,11 +376,12 @@ export function checkStatement(
     for (const seen of [visited, ...calledAsFields(visited)]) {
       const finding = effectIn(statement, seen) ?? check(seen, surroundings);
       if (finding !== undefined && 'inserted' in finding) edits.push(finding);
-      else if (finding !== undefined) refusal = { kind: 'refused', sqlstate: '0A000', ...finding };
-      local ||= tellsOfOneReplica(seen) || tellsOids(seen);
-      // A read answers differently at replicas that are the same.
-      local ||= picksWithoutOrder(seen) || mayTellTemporarySchema(seen);
+      else if (finding !== undefined) refusal = refusalOf(finding);
+      local ||= tellsOfOneReplica(seen);
     }
+    local ||= tellsOids(visited);
+    // A read answers differently at replicas that are the same.
+    local ||= picksWithoutOrder(visited) || mayTellTemporarySchema(visited);
     return true;
   });
   if (refusal !== undefined) return refusal;
