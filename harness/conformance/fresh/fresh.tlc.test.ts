@@ -107,6 +107,7 @@ const refusedOnce: readonly (readonly [mix: FreshMix, seed: number, because: str
     'a copy is told as whole when its source leads no more, but has not said that its PostgreSQL has ended',
   ],
   ['groups', 303_224, 'a process is killed while its directory, found to be a standby, is to say so'],
+  ['groups', 241_232_096, 'a leader resigns while its directory is being marked'],
 ];
 
 /** Of groups whose processes are killed as a directory comes to say something else, which is what they do not tell then. */

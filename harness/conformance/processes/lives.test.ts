@@ -33,3 +33,10 @@ describe.each([
     await expect(judgeProcesses(events.slice(1))).rejects.toThrow('has a gap');
   });
 });
+
+it('an altered step is refused elsewhere, if nobody waited for the one in the middle', async () => {
+  const events = paxosAsProcesses(46);
+  const inTheMiddle = processAlterations.Paxos['a flush that nobody told']!(events);
+  expect(await judgeProcesses(inTheMiddle)).toMatchObject({ refused: null });
+  expect((await refusedAlterations(events, 'Paxos')).get('a flush that nobody told')).toBe(true);
+});

@@ -155,6 +155,21 @@ it('a leader that was killed when it was promoted has been promoted, and leads n
   ]);
 });
 
+it('a leader that resigned while its directory was being marked began before it was deposed', () => {
+  const elected = { kind: 'elected', replica, leadership: second, startSlot: 4 } as const;
+  const resigned = { kind: 'resigned', replica, leadership: second } as const;
+  const promoting = told({ ...begunOf(second), timeline: 2, role: 'promoting' });
+  const took = (...items: readonly ApplyItem[]): readonly string[] =>
+    applySteps([...standby, { kind: 'begins', replica }, upAgain, elected, resigned, ...items])
+      .steps.map(({ action }) => action)
+      .filter((action) => action === 'BeginLeadership' || action === 'Depose');
+  expect(took(promoting)).toEqual(['BeginLeadership', 'Depose']);
+  expect(took(told({ ...begunOf(second), timeline: 2, role: 'standby' }))).toEqual([
+    'Depose',
+    'BeginLeadership',
+  ]);
+});
+
 it('a leadership that was not chosen has not begun, though a later one with its timeline is found', () => {
   const proposed = (leadership: typeof first, label: string): ApplyItem => {
     const { slot: _, role: __, ...entry } = begunOf(leadership);

@@ -245,6 +245,7 @@ function depose(
   const { facts, items } = conversion;
   const track = trackOf(conversion, replica);
   if (track.leads === null || !sameBallot(track.leads, leadership)) return;
+  beginIfToldLater(conversion, replica, index);
   // A copy may be told as whole between this word and the one of its end.
   if (track.mode === 'primary' || track.begun !== null) sendIfToldLater(conversion, replica, index);
   const told = items.findIndex(
@@ -267,6 +268,27 @@ function depose(
   });
   if (track.mode === 'primary' || track.begun !== null) track.mode = 'down';
   Object.assign(track, { leads: null, begun: null });
+}
+
+/** Its directory was being marked when the core resigned: the life of the database hears of that when it is. Told then, with what the directory says. */
+function beginIfToldLater(conversion: Conversion, replica: ReplicaId, index: number): void {
+  const { items } = conversion;
+  const { leads, role } = trackOf(conversion, replica);
+  if (leads === null || role !== 'standby') return;
+  const begins = (item: ApplyItem): boolean =>
+    item.kind === 'event' &&
+    item.event.name === 'BeginLeadership' &&
+    sameBallot(item.event.leadership, leads) &&
+    item.event.role !== 'standby';
+  const later = items.findIndex(
+    (item, at) =>
+      at > index &&
+      (item.kind === 'begins' || item.kind === 'event') &&
+      item.replica === replica &&
+      (item.kind === 'begins' || begins(item)),
+  );
+  const found = items[later];
+  if (found !== undefined && begins(found)) take(conversion, found, later);
 }
 
 function isDepose(event: ApplyEvent, leadership: Ballot): boolean {

@@ -32,7 +32,8 @@ const always: Readonly<Record<string, string>> = {
   lock_timeout: '0',
   idle_in_transaction_session_timeout: '0',
   idle_session_timeout: '0',
-  wal_sender_timeout: '60s',
+  // Goes by the wall clock: a clock that steps would end the session that hears of commits, and with it a leadership. Who is on the other end runs on the same machine.
+  wal_sender_timeout: '0',
   vacuum_cost_delay: '0',
   post_auth_delay: '0',
   // How SQL is read.
