@@ -188,11 +188,7 @@ export async function refusedAlterations(
   return found;
 }
 
-function alteredAt(
-  alter: Alter,
-  events: readonly TraceEvent[],
-  place: number,
-): readonly TraceEvent[] | null {
+function alteredAt(alter: Alter, events: readonly TraceEvent[], place: number): readonly TraceEvent[] | null {
   try {
     return alter(events, place);
   } catch (error) {
