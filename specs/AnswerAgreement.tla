@@ -19,11 +19,15 @@
 (* which all differ nobody holds anything. Here everybody can be heard; who  *)
 (* is away for longer than the code waits is as one whose disk is lost.      *)
 (*                                                                           *)
+(* A client is told an answer when a majority has answered so, or when the   *)
+(* group goes on from that database.                                         *)
+(*                                                                           *)
 (* Shown: whoever has lost what it held does not serve; no adoption goes     *)
-(* back behind an answer that somebody holds; and what a majority has        *)
+(* back behind an answer that somebody holds; what a majority has            *)
 (* written down stays with whoever has it, as long as one database has       *)
-(* ended. Where two have, two majorities may have answered, one after the    *)
-(* other, and the one of which more is left stays.                           *)
+(* ended; and as long as none has, clients of all replicas are told one and  *)
+(* the same answer. Where two have, two majorities may have answered, one    *)
+(* after the other, and the one of which more is left stays.                 *)
 (*****************************************************************************)
 EXTENDS Naturals, FiniteSets
 
@@ -37,10 +41,11 @@ VARIABLES
   stands,   \* durable: this replica's database has lost what it held
   wrong,    \* durable: a majority answered otherwise
   adopted,  \* the replica whose database the group goes on from; None: no adoption
+  told,     \* what clients were told; nobody looks at it
   wrote,    \* what each replica has ever written down of the database that it has; nobody looks at it
   crashes
 
-vars == <<value, word, held, holds, stands, wrong, adopted, wrote, crashes>>
+vars == <<value, word, held, holds, stands, wrong, adopted, told, wrote, crashes>>
 
 IsMajority(s) == 2 * Cardinality(s) > Cardinality(Replica)
 
@@ -59,6 +64,7 @@ Init ==
   /\ stands = [r \in Replica |-> FALSE]
   /\ wrong = [r \in Replica |-> FALSE]
   /\ adopted = None
+  /\ told = {}
   /\ wrote = [r \in Replica |-> None]
   /\ crashes = 0
 
@@ -70,7 +76,7 @@ Execute(r) ==
   /\ \E v \in Value :
        /\ value' = [value EXCEPT ![r] = v]
        /\ stands' = [stands EXCEPT ![r] = @ \/ StandsAfter(r, v)]
-  /\ UNCHANGED <<word, held, holds, wrong, adopted, wrote, crashes>>
+  /\ UNCHANGED <<word, held, holds, wrong, adopted, told, wrote, crashes>>
 
 (* Of q, which knows the words `known`: what it answered itself is what a majority answered, or is not. One that holds its answer is not judged by words: they may be of databases that have lost theirs since. *)
 IsJudged(q) == IsWhole(q) /\ ~IsHolder(q)
@@ -86,7 +92,17 @@ Tell(r, q) ==
   /\ word' = [word EXCEPT ![q][r] = value[r]]
   /\ Judge(q, [p \in Replica |-> IF p = r THEN value[r] ELSE Word(q, p)])
   /\ wrote' = [wrote EXCEPT ![q] = IF holds'[q] = None THEN @ ELSE holds'[q]]
-  /\ UNCHANGED <<value, stands, held, adopted, crashes>>
+  /\ UNCHANGED <<value, stands, held, adopted, told, crashes>>
+
+(* The client of r hears the answer: a majority has answered so, this replica among them, or the group goes on from such a database. *)
+IsAgreed(r) == IsMajority({p \in Replica : Word(r, p) = value[r]})
+
+Answer(r) ==
+  /\ IsWhole(r) /\ value[r] \notin told
+  /\ IF adopted = None THEN IsAgreed(r) ELSE value[r] = value[adopted]
+  /\ crashes = 0 \* Behind a crash nothing is claimed of it.
+  /\ told' = told \cup {value[r]}
+  /\ UNCHANGED <<value, word, held, holds, stands, wrong, adopted, wrote, crashes>>
 
 (* A holder has heard another answer, and says what it holds. Whoever holds another one believes no single holder, but a majority of them. *)
 MayCorrect(q, r) == IsHolder(q) /\ word[q][r] # None /\ word[q][r] # holds[q]
@@ -100,7 +116,7 @@ Correct(q, r) ==
   /\ IF IsHolder(r)
      THEN wrong' = [wrong EXCEPT ![r] = Outvoted(r, held'[r])] /\ UNCHANGED stands
      ELSE stands' = [stands EXCEPT ![r] = TRUE] /\ UNCHANGED wrong
-  /\ UNCHANGED <<value, word, holds, adopted, wrote, crashes>>
+  /\ UNCHANGED <<value, word, holds, adopted, told, wrote, crashes>>
 
 (* Of one that was not corrected. *)
 MayCopy(q) == IsWhole(q)
@@ -114,7 +130,7 @@ Copy(r, q) ==
   /\ wrong' = [wrong EXCEPT ![r] = FALSE]
   /\ holds' = [holds EXCEPT ![r] = None]
   /\ wrote' = [wrote EXCEPT ![r] = None]
-  /\ UNCHANGED <<word, held, adopted, crashes>>
+  /\ UNCHANGED <<word, held, adopted, told, crashes>>
 
 (* All have told, and no two the same. *)
 AllDiffer(r) == \A p, q \in Replica : Word(r, p) # None /\ (p # q => Word(r, p) # Word(r, q))
@@ -130,7 +146,7 @@ Adopt(r) ==
   /\ stands' = [stands EXCEPT ![r] = FALSE]
   /\ holds' = [holds EXCEPT ![r] = None]
   /\ wrote' = [wrote EXCEPT ![r] = None]
-  /\ UNCHANGED <<value, word, held, wrong, crashes>>
+  /\ UNCHANGED <<value, word, held, wrong, told, crashes>>
 
 (* The process ends, and its database may lose what it executed last; files do not. *)
 HoldsAfterCrash(r) == holds[r]
@@ -139,6 +155,7 @@ StandsAfterCrash(r) == stands[r]
 Crash(r) ==
   /\ crashes < MaxCrashes
   /\ crashes' = crashes + 1
+  /\ told' = {}
   /\ word' = [word EXCEPT ![r] = [p \in Replica |-> None]]
   /\ held' = [held EXCEPT ![r] = [p \in Replica |-> None]]
   /\ holds' = [holds EXCEPT ![r] = HoldsAfterCrash(r)]
@@ -148,7 +165,7 @@ Crash(r) ==
   /\ UNCHANGED <<wrong, adopted, wrote>>
 
 Next ==
-  \/ \E r \in Replica : Execute(r) \/ Adopt(r) \/ Crash(r)
+  \/ \E r \in Replica : Execute(r) \/ Answer(r) \/ Adopt(r) \/ Crash(r)
   \/ \E r, q \in Replica : Tell(r, q) \/ Correct(q, r) \/ Copy(r, q)
 
 Spec == Init /\ [][Next]_vars
@@ -167,4 +184,7 @@ AdoptsNoOther ==
 
 (* Whoever has lost what it held does not serve. *)
 LostIsKnown == \A r \in Replica : IsWhole(r) /\ wrote[r] # None => value[r] = wrote[r]
+
+(* Nobody was told what another client was not, as long as no database has ended. *)
+OneWord == Cardinality(told) <= 1
 =============================================================================

@@ -7,7 +7,7 @@ Everyone == Permutations(Replica) \cup Permutations(Value)
 (* Nothing that takes this is looked at further. *)
 NeverCorrected == \A r \in Replica : ~(stands[r] /\ holds[r] = None)
 
-ASSUME TLCSet(1, FALSE) /\ TLCSet(2, FALSE) /\ TLCSet(3, FALSE)
+ASSUME TLCSet(1, FALSE) /\ TLCSet(2, FALSE) /\ TLCSet(3, FALSE) /\ TLCSet(4, FALSE)
 
 See(i, name, isSeen) == isSeen /\ ~TLCGet(i) => PrintT(<<"seen", name>>) /\ TLCSet(i, TRUE)
 
@@ -18,6 +18,8 @@ Sights ==
          /\ \E r \in Replica : r # adopted /\ wrote[r] # None)
   /\ See(3, "LostIsKnown: somebody serves with what it has written down, and another stands", \E q, r \in Replica :
          IsHolder(q) /\ stands[r] /\ wrote[r] # None)
+  /\ See(4, "OneWord: an answer is told, and another replica answers otherwise", adopted = None
+         /\ \E q, r \in Replica : value[q] \in told /\ IsWhole(r) /\ value[r] # value[q])
 
 -----------------------------------------------------------------------------
 (* Rules dropped. *)
@@ -28,4 +30,5 @@ JudgedAsAll(q) == IsWhole(q)
 BelievesOne(r, by) == \E p \in Replica : by[p] \notin {None, value[r]}
 ClaimsAtOnce(r) == TRUE
 HearsAnother(q, r) == FALSE
+AnswersAtOnce(r) == TRUE
 =============================================================================

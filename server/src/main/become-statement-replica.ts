@@ -231,20 +231,18 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
         listener: {
           finished: (slot, operation, result, at) => {
             const key = keyOf(operation);
-            const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
-            // Copies may have executed what another primary has not: then a slot is not the same everywhere.
-            const isTold =
-              !isCompared ||
-              config.protocol === 'primary' ||
-              result.digest === null ||
-              digests.executed(slot, result.digest);
-            if (!isTold) submissions.unacknowledged(key);
-            else if (submissions.has(key))
+            const drop = (): void => submissions.unacknowledged(key);
+            const tell = (): void =>
               whenAllAnswerable(protocol, [slot, at], (outcome) => {
-                const drop = (): void => submissions.unacknowledged(key);
                 if (outcome === 'acknowledged') hold.pass(() => submissions.executed(key, result), drop);
                 else drop();
               });
+            const isAwaited = submissions.has(key);
+            const isCompared = operation.kind !== 'request' || operation.isCompared !== false;
+            // Copies may have executed what another primary has not: then a slot is not the same everywhere.
+            if (isCompared && config.protocol !== 'primary' && result.digest !== null)
+              digests.executed({ name: key, slot, digest: result.digest, tell, drop }, isAwaited);
+            else if (isAwaited && !digests.isWaiting(key)) tell();
           },
           pausing: (name) => pauses.begun(name),
           resumed: () => pauses.ended(),
@@ -359,6 +357,7 @@ export async function becomeStatementReplica(frame: Frame, store: LogStore): Pro
     timers,
     onVerdict: (verdict) => fence.judged(verdict),
     isHeard: () => !fence.isClosed,
+    isNear: (slot) => protocol.commitPoint - slot < nearSlots,
     hasExecuted: (slot) => database.isUp && payload.pointer >= slot,
     file: answersFile,
     logger,

@@ -48,8 +48,8 @@ export class AnswerComparison {
   private readonly told = new Map<number, Map<string, string>>();
   private readonly held: HeldAnswers;
   private readonly doubts = new Map<number, Extract<Verdict, { code: 'doubt' }>>();
-  /** The newest slot that another replica has told of: up to there it has executed everything. */
-  heardTo = 0;
+  /** By other replica: the newest slot that it has told of. Up to there it has executed everything. */
+  private readonly heardBy = new Map<string, number>();
   private newest = 0;
   private settledTo = 0;
 
@@ -65,6 +65,19 @@ export class AnswerComparison {
   /** The slot at which this database has lost what it held; null: it has not. */
   get standsAt(): number | null {
     return this.held.standsAt;
+  }
+
+  /** Another replica has executed everything up to there; 0: none has told. */
+  get heardTo(): number {
+    return Math.max(0, ...this.heardBy.values());
+  }
+
+  /** With this replica, a majority has executed everything up to the slot. */
+  isReached(slot: number): boolean {
+    const { self } = this.options;
+    const voters = this.options.voters();
+    const others = voters.filter((voter) => voter !== self && (this.heardBy.get(voter) ?? 0) >= slot);
+    return 2 * (others.length + 1) > voters.length;
   }
 
   get size(): number {
@@ -171,7 +184,7 @@ export class AnswerComparison {
 
   private note(replica: string, slot: number, digest: string): boolean {
     const { slotsMax, self } = this.options;
-    if (replica !== self) this.heardTo = Math.max(this.heardTo, slot);
+    if (replica !== self) this.heardBy.set(replica, Math.max(this.heardBy.get(replica) ?? 0, slot));
     if (slot <= Math.max(this.settledTo, this.newest - slotsMax)) return false;
     const digests = this.told.get(slot) ?? new Map<string, string>();
     digests.set(replica, digest);

@@ -37,6 +37,7 @@ function group(isLost: (bytes: Uint8Array) => boolean = () => false) {
       // One that is wrong is being replaced.
       isHeard: () => verdicts.get(self)?.every(({ code }) => code !== 'wrong') ?? true,
       hasExecuted: () => true,
+      isNear: () => true,
       onVerdict: (verdict) => verdicts.get(self)?.push(verdict),
       file: {
         record: records.get(self) ?? noAnswers,
@@ -49,31 +50,40 @@ function group(isLost: (bytes: Uint8Array) => boolean = () => false) {
   };
   const [r1, r2, r3] = names.map(begin);
   const last = (self: ReplicaId): Verdict | undefined => verdicts.get(self)?.at(-1);
+  const story: string[] = [];
+  const answer = (exchange: DigestExchange, slot: number, digest: string): void => {
+    const tell = (): unknown => story.push(`tells ${digest}`);
+    const drop = (): unknown => story.push(`drops ${digest}`);
+    exchange.executed({ name: `${slot}`, slot, digest, tell, drop }, true);
+  };
   const stop = (): void => {
     for (const exchange of all.values()) void exchange.stop();
   };
-  return { r1: r1!, r2: r2!, r3: r3!, begin, last, records, stop };
+  return { r1: r1!, r2: r2!, r3: r3!, begin, last, records, answer, story, stop };
 }
 
-it('whoever differs from two others hears so', async () => {
-  const { r1, r2, r3, last, stop } = group();
-  r1.executed(7, 'a');
-  r2.executed(7, 'b');
-  r3.executed(7, 'a');
+it('whoever differs from two others hears so, and its client nothing', async () => {
+  const { r1, r2, r3, last, answer, story, stop } = group();
+  answer(r1, 7, 'a');
+  answer(r2, 7, 'b');
+  answer(r3, 7, 'a');
   await expect.poll(() => last(names[1]!)).toEqual({ code: 'wrong', slot: 7, equal: ['r1', 'r3'] });
   expect(last(names[0]!)).toEqual({ code: 'right' });
+  expect(story.toSorted()).toEqual(['drops b', 'tells a', 'tells a']);
   stop();
 });
 
 it('what a majority answered where another did not outlives the process, and an answer that differs from it is not told', async () => {
-  const { r1, r2, r3, begin, last, records, stop } = group();
-  r1.executed(7, 'a');
-  r2.executed(7, 'a');
-  r3.executed(7, 'b');
+  const { r1, r2, r3, begin, last, records, answer, story, stop } = group();
+  answer(r1, 7, 'a');
+  answer(r2, 7, 'a');
+  answer(r3, 7, 'b');
   await expect.poll(() => records.get(names[1]!)?.held).toEqual([[7, 'a']]);
   const again = begin(names[1]!);
-  expect(again.executed(7, 'a')).toBe(true);
-  expect(again.executed(7, 'c')).toBe(false);
+  answer(again, 7, 'a');
+  expect(story).not.toContain('drops a');
+  answer(again, 7, 'c');
+  expect(story).toContain('drops c');
   expect(last(names[1]!)).toEqual({ code: 'lost', slot: 7, isHeldElsewhere: false });
   expect(again.standsAt).toBe(7);
   expect(begin(names[1]!).standsAt).toBe(7);
@@ -81,13 +91,14 @@ it('what a majority answered where another did not outlives the process, and an 
 });
 
 it('one that never heard of the majority hears of it from whoever holds the answer', async () => {
-  const { r1, r2, begin, last, stop } = group();
-  r1.executed(7, 'a');
-  r2.executed(7, 'a');
+  const { r1, r2, begin, last, answer, story, stop } = group();
+  answer(r1, 7, 'a');
+  answer(r2, 7, 'a');
   await expect.poll(() => r1.heardTo).toBe(7);
   // Its record is of an earlier moment.
   const again = begin(names[1]!);
-  expect(again.executed(7, 'c')).toBe(true);
+  answer(again, 7, 'c');
+  expect(story).not.toContain('drops c');
   await expect.poll(() => last(names[1]!)).toEqual({ code: 'lost', slot: 7, isHeldElsewhere: true });
   expect(last(names[0]!)).toEqual({ code: 'right' });
   again.settle(9);
@@ -99,12 +110,13 @@ it('a word of whoever holds the answer that was lost on the way is said again', 
   let lost = 0;
   const isLost = (bytes: Uint8Array): boolean =>
     decodeDigests(bytes).some(({ isHeld }) => isHeld === true) && (lost += 1) <= 1;
-  const { r1, r2, begin, last, stop } = group(isLost);
-  r1.executed(7, 'a');
-  r2.executed(7, 'a');
+  const { r1, r2, begin, last, answer, story, stop } = group(isLost);
+  answer(r1, 7, 'a');
+  answer(r2, 7, 'a');
   await expect.poll(() => r1.heardTo).toBe(7);
   const again = begin(names[1]!);
-  expect(again.executed(7, 'c')).toBe(true);
+  answer(again, 7, 'c');
+  expect(story).not.toContain('drops c');
   await expect.poll(() => last(names[1]!)).toEqual({ code: 'lost', slot: 7, isHeldElsewhere: true });
   expect(lost).toBeGreaterThan(1);
   stop();

@@ -1,7 +1,7 @@
 /**
- * Tells the other replicas what this one's database answered, in batches, and hears what theirs did (answer-comparison.ts).
+ * Tells the other replicas what this one's database answered, and hears what theirs did (answer-comparison.ts), for which clients' answers wait (agreed-answers.ts).
  *
- * Responsible for: how often, how much at a time, and the bytes: u48 slot, u8 length, the digest in ASCII, again and again; with the highest bit of the length, it is one that the sender holds (specs/AnswerAgreement.tla). What is lost on the way is not told again, but for what the sender holds: a slot that is compared by fewer is compared by less, and no replica is called wrong for it.
+ * Responsible for: how soon, how much at a time, and the bytes: u48 slot, u8 length, the digest in ASCII, again and again; with the highest bit of the length, it is one that the sender holds (specs/AnswerAgreement.tla). What is lost on the way is not told again, but for what the sender holds: a slot that is compared by fewer is compared by less, and no replica is called wrong for it.
  */
 import type { Logger } from 'pino';
 import { pause } from '../../payload/pause.ts';
@@ -9,6 +9,7 @@ import type { Timers } from '../../ports/clock.ts';
 import { AnswerComparison, type Digests, type Verdict } from '../../payload/statements/answer-comparison.ts';
 import type { AnswerRecord } from '../../payload/statements/held-answers.ts';
 import type { ReplicaId, Slot } from '../../multipaxos/types/names.ts';
+import { AgreedAnswers, type Answer } from './agreed-answers.ts';
 
 export interface ExchangeOptions {
   readonly self: ReplicaId;
@@ -18,6 +19,8 @@ export interface ExchangeOptions {
   readonly onVerdict: (verdict: Verdict) => void;
   /** False: what this replica's database answers counts for nothing now. */
   readonly isHeard: () => boolean;
+  /** A client may wait for the answer somewhere: the slot is one of the newest. */
+  readonly isNear: (slot: number) => boolean;
   /** This replica's database has it. */
   readonly hasExecuted: (slot: number) => boolean;
   /** What is to outlive the process. */
@@ -25,6 +28,7 @@ export interface ExchangeOptions {
   readonly logger: Pick<Logger, 'warn'>;
 }
 
+/** For what nobody waits for. */
 const everyMs = 50;
 /** Told in one message at most; of what is beyond it in one turn the oldest is not told. */
 const batchMax = 4_000;
@@ -43,6 +47,8 @@ const againMs = 1_000;
 export class DigestExchange {
   private readonly options: ExchangeOptions;
   private readonly comparison: AnswerComparison;
+  private readonly answers: AgreedAnswers;
+  private isSoon = false;
   private waiting: Digests[] = [];
   /** By replica: what is held here, and it has answered otherwise, and the turns since. */
   private readonly contradicted = new Map<ReplicaId, Map<number, { digest: string; turns: number }>>();
@@ -69,20 +75,33 @@ export class DigestExchange {
         this.contradicted.set(replica as ReplicaId, all);
       },
     });
+    this.answers = new AgreedAnswers({
+      timers,
+      othersOn: (slot, digest) => (voters().length < 2 ? 'same' : this.othersOn(slot, digest)),
+      isReached: (slot) => this.comparison.isReached(slot),
+    });
     this.stops = [timers.every(everyMs, () => this.flush()), timers.every(correctMs, () => this.correct())];
   }
 
-  /** Executed here. False: this database held another answer, and nobody is to hear of this one. */
-  executed(slot: number, digest: string): boolean {
-    if (!this.options.isHeard() || this.standsAt !== null) return true;
-    const told = { slot, digest: digest.slice(0, digestCharsMax) };
-    if (this.comparison.loses(told.slot, told.digest)) {
-      this.options.onVerdict({ code: 'lost', slot, isHeldElsewhere: false });
-      return false;
+  /** Executed here. `isAwaited`: a client of this replica waits; its answer is told when a majority has answered so. Nobody is to hear of what contradicts an answer that this database held. */
+  executed(answer: Answer, isAwaited: boolean): void {
+    const { slot, drop } = answer;
+    // Its sessions are ended.
+    if (!this.options.isHeard() || this.standsAt !== null) return drop();
+    const digest = answer.digest.slice(0, digestCharsMax);
+    if (this.comparison.loses(slot, digest)) {
+      this.decide({ code: 'lost', slot, isHeldElsewhere: false });
+      return drop();
     }
-    this.waiting.push(told);
+    this.waiting.push({ slot, digest });
     if (this.waiting.length > 2 * batchMax) this.waiting = this.waiting.slice(-batchMax);
-    return true;
+    if (this.options.isNear(slot)) this.flushSoon();
+    if (isAwaited) this.answers.pass({ ...answer, digest });
+  }
+
+  /** The answer of that operation waits for what others say. */
+  isWaiting(name: string): boolean {
+    return this.answers.has(name);
   }
 
   take(from: ReplicaId, bytes: Uint8Array): void {
@@ -95,8 +114,9 @@ export class DigestExchange {
       // One that is being replaced is wrong already.
       if (told.isHeld !== true || !this.options.isHeard()) continue;
       const verdict = this.comparison.tellHeld(from, told);
-      if (verdict !== null) this.options.onVerdict(verdict);
+      if (verdict !== null) this.decide(verdict);
     }
+    for (const { slot } of all) this.answers.heard(slot);
   }
 
   /** The slot at which this database has lost what it held; null: it has not. */
@@ -108,6 +128,7 @@ export class DigestExchange {
   tellAgain(slot: number): void {
     const digest = this.comparison.ownAt(slot);
     if (digest !== undefined) this.waiting.push({ slot, digest });
+    this.flushSoon();
   }
 
   /** Another replica has executed everything up to there; 0: none has told. */
@@ -125,11 +146,13 @@ export class DigestExchange {
     for (const all of this.contradicted.values())
       for (const one of all.keys()) if (one <= slot) all.delete(one);
     this.comparison.settle(slot);
+    this.answers.settle(slot);
   }
 
   /** Another database is here, `isOfAnother`: of another replica. */
   anew(isOfAnother: boolean): void {
     this.waiting = [];
+    this.answers.drop();
     if (isOfAnother) this.contradicted.clear();
     this.comparison.forgetOwn(isOfAnother);
   }
@@ -138,6 +161,7 @@ export class DigestExchange {
   async stop(): Promise<void> {
     this.hasEnded = true;
     for (const stop of this.stops) stop();
+    this.answers.stop();
     await this.writing;
   }
 
@@ -169,7 +193,21 @@ export class DigestExchange {
   }
 
   private judge(replica: ReplicaId, digests: readonly Digests[]): void {
-    if (digests.length > 0) this.options.onVerdict(this.comparison.tell(replica, digests));
+    if (digests.length > 0) this.decide(this.comparison.tell(replica, digests));
+  }
+
+  private decide(verdict: Verdict): void {
+    if (verdict.code === 'wrong' || verdict.code === 'lost') this.answers.drop();
+    this.options.onVerdict(verdict);
+  }
+
+  private flushSoon(): void {
+    if (this.isSoon) return;
+    this.isSoon = true;
+    this.options.timers.soon(() => {
+      this.isSoon = false;
+      this.flush();
+    });
   }
 
   /** Only of what this database has, and has not lost. */
