@@ -166,4 +166,20 @@ describe('pg_terminate_backend', () => {
       expect(heard.filter((line) => !line.endsWith(expected))).toEqual([]);
     },
   );
+
+  it('while it sends rows: the client of a follower hears so, and no other session is given to it', async () => {
+    const operator = await pg.connect();
+    const heard: string[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      const wire = await connectTo(follower);
+      const pid = await pidOf(wire);
+      wire.send(q("SELECT repeat('x', 500) FROM generate_series(1, 100000)"));
+      await wire.until('D', 1_000);
+      await operator.query('SELECT pg_terminate_backend($1)', [pid]);
+      wire.send(q("SELECT 'lives on'"), frame('X'));
+      heard.push((await wire.untilClosed()).map(describeFrame).at(-1) ?? 'nothing');
+    }
+    await operator.end();
+    expect(heard.filter((words) => !/^E V=FATAL C=(57P01|57P02|08007) /.test(words))).toEqual([]);
+  });
 });

@@ -65,6 +65,11 @@ export class AnswerReader implements Told {
     return this.splitter.atBoundary;
   }
 
+  /** Where in the chunk that was read last the message begins that is not whole at its end; null: in an earlier one, or it is whole. */
+  get begunAt(): number | null {
+    return this.splitter.atBoundary || !this.splitter.first ? null : this.splitter.start;
+  }
+
   /** @throws ProtocolViolation */
   read(chunk: Buffer, visitor: AnswerVisitor | null = null): void {
     const { splitter } = this;

@@ -40,6 +40,7 @@ import { RequestTracker } from './request-tracker.ts';
 import { readModeRefusal } from './reading/read-mode-refusal.ts';
 import { Trust } from './trust.ts';
 import { Valve } from './valve.ts';
+import { WholeMessages } from './whole-messages.ts';
 
 export interface SessionOptions {
   readonly client: Duplex;
@@ -92,6 +93,8 @@ export class Session implements Gated {
   private readonly input: ClientInput;
   private readonly answers: AnswerReader;
   private readonly outbox: Outbox;
+  /** Null: the client is no gateway. */
+  private readonly whole: WholeMessages | null;
   private readonly trust: Trust;
   /** Of a session that has mentioned `barista.request_id`. */
   private names: NamedSession | null = null;
@@ -126,6 +129,7 @@ export class Session implements Gated {
     if (options.functions === null) this.input.customSettings = null;
     this.answers = this.createReader();
     this.outbox = new Outbox(client, this.tracker, new Valve(this.backend));
+    this.whole = options.takesDoubts ? new WholeMessages((bytes, told) => this.emit(bytes, told)) : null;
     this.trust = new Trust(options.service, options.gate.generation);
     this.listen();
     this.tracker.startedUp();
@@ -189,8 +193,12 @@ export class Session implements Gated {
         return;
       }
       const visitor = this.names?.visitor ?? null;
+      if (visitor !== null) this.whole?.flush();
       this.answers.read(chunk, visitor);
-      if (visitor === null) this.emit(chunk, this.answers);
+      if (visitor === null) {
+        if (this.whole === null) this.emit(chunk, this.answers);
+        else this.whole.pass(chunk, this.answers, this.answers.begunAt);
+      }
       this.names?.answered();
     } catch (error) {
       this.close([errorResponse('FATAL', errors.internalError(error))]);
