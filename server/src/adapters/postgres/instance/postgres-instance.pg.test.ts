@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { locateBinaries, type PgBinaries } from '../binaries.ts';
@@ -111,6 +111,26 @@ it('a commit waits for the replica, and nobody sees it before', async () => {
     await insert;
     expect(done).toBe(false);
     await client.end().catch(() => undefined);
+  });
+});
+
+it('temporary tables of sessions that ended with PostgreSQL are gone as soon as it has ended', async () => {
+  await withInstance('temporary', async (instance) => {
+    const client = await connectAlone(instance);
+    client.on('error', () => undefined);
+    await client.query('CREATE TABLE kept AS SELECT 1 AS n');
+    await client.query('CREATE TEMP TABLE gone AS SELECT 1 AS n');
+    const { rows } = await client.query(
+      "SELECT pg_relation_filepath('gone') AS temporary, pg_relation_filepath('kept') AS kept",
+    );
+    const { temporary, kept } = rows[0] as { temporary: string; kept: string };
+    const files = [temporary, kept].map((path) => join(instance.dataDir, path));
+    const scratch = join(instance.dataDir, 'base', 'pgsql_tmp', 'pgsql_tmp1.0');
+    await mkdir(dirname(scratch), { recursive: true });
+    await writeFile(scratch, 'sorted');
+    await instance.stop('kill');
+    await client.end().catch(() => undefined);
+    expect(await Promise.all([...files, scratch].map(exists))).toEqual([false, true, false]);
   });
 });
 

@@ -36,6 +36,7 @@ import {
   type StartFailure,
   type StartObserver,
 } from '../start-failure.ts';
+import { removeTemporaryFiles } from '../temporary-files.ts';
 import { fixedSettings, writeSettings, type InstanceRole } from './settings.ts';
 import { watchLimits } from './standby-limits.ts';
 
@@ -138,6 +139,7 @@ class Instance implements PostgresInstance {
   async start(role: InstanceRole, ended?: AbortSignal): Promise<void> {
     if (this.running !== null) throw new Error('PostgreSQL runs already');
     await clearLeftovers(this.directory, this.dataDir);
+    await removeTemporaryFiles(this.dataDir);
     const state = await inspectDataDirectory(this.directory);
     if (typeof state === 'object') throw this.startError({ code: 'databaseLost', reason: state.lost }, '');
     if (state === 'missing') throw this.startError({ code: 'databaseLost', reason: 'there is none' }, '');
@@ -318,6 +320,8 @@ class Instance implements PostgresInstance {
       await running.postmaster.exited;
     }
     await clearLeftovers(this.directory, this.dataDir, mode === 'kill' ? 0 : 1_000);
+    // Sessions that ended in order have removed theirs.
+    if (mode !== 'fast') await removeTemporaryFiles(this.dataDir);
   }
 
   async close(): Promise<void> {
