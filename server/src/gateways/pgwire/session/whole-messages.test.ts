@@ -34,17 +34,12 @@ it('all that was passed on ends between two messages, wherever the stream is cut
   for (let first = 0; first <= stream.length; first += 1) {
     for (let second = first; second <= stream.length; second += 1) {
       const { told, come } = setUp();
-      for (const piece of [
-        stream.subarray(0, first),
-        stream.subarray(first, second),
-        stream.subarray(second),
-      ])
-        if (piece.length > 0) {
-          come(piece);
-          const sent = told.map(([bytes]) => bytes).join('').length;
-          expect([0, ...ends]).toContain(sent);
-          expect(told.at(-1)?.[1] ?? true).toBe(true);
-        }
+      const pieces = [stream.subarray(0, first), stream.subarray(first, second), stream.subarray(second)];
+      for (const piece of pieces.filter(({ length }) => length > 0)) {
+        come(piece);
+        const sent = told.map(([bytes]) => bytes).join('').length;
+        expect([0, ...ends]).toContain(sent);
+      }
       expect(told.map(([bytes]) => bytes).join('')).toBe(stream.toString('latin1'));
       expect(told.reduce((sum, [, , readies]) => sum + readies, 0)).toBe(2);
     }
