@@ -441,6 +441,8 @@ export const others: Readonly<Record<string, string>> = {
   'gateways/pgwire/session/reading/read-answers.ts': 'ReadAnswers',
   'gateways/pgwire/session/reading/read-mode-refusal.ts': 'readModeRefusal',
   'gateways/pgwire/session/server-lives.ts': 'serverLives',
+  // At most 16 KiB are held, in pieces that are not joined.
+  'gateways/pgwire/session/whole-messages.ts': 'WholeMessages',
   'gateways/pgwire/statements/answer-ends.ts': 'endOfAnswer',
   'gateways/pgwire/statements/errors.ts': '*',
   'gateways/pgwire/tls/certificate-hash.ts': 'endpointOf',
